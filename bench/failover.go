@@ -162,8 +162,8 @@ func standby(m Planned, mayOpen func(servers, connections int) error) ([][]wire.
 	t := m.Plan.Tree
 	out, most := make([][]wire.Path, t.Servers()), 0
 	for a := range t.Servers() {
-		for b := range t.Servers() {
-			if t.Leaf(a) == t.Leaf(b) || !t.Meets(a, b) {
+		for b := range t.To(a) {
+			if t.Leaf(a) == t.Leaf(b) {
 				continue
 			}
 			for _, k := range t.LivePaths(t.Leaf(a), t.Leaf(b)) {

@@ -20,6 +20,7 @@ import (
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
 )
 
@@ -57,7 +58,7 @@ func TestCountsPairs(t *testing.T) {
 func TestPairCounts(t *testing.T) {
 	clocked := []wire.Source{{}, {Bytes: 7, Took: time.Second}, {}}
 	not := []wire.Source{{Bytes: 5}, {Bytes: 6}, {}}
-	others := func(src, dst int) bool { return src != dst }
+	others := topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 1}).Pairs
 	got := pairCounts(controller.Outcome{Span: time.Minute, Servers: []controller.Server{
 		{Server: 10, Totals: wire.Totals{Sources: clocked}}, {Server: 11}, {Server: 12, Totals: wire.Totals{Sources: not}},
 	}}, others)
@@ -220,7 +221,7 @@ func TestCarried(t *testing.T) {
 	p := expect.Value(plan.Build(tree, plan.Options{Schedule: "linear-shift"}))(t)
 	planned := Planned{Case: scenario.Case{Name: "x"}, Plan: p}
 	var before, after []results.LinkCount
-	for w := range tree.Wires() {
+	for w := range tree.AllWires() {
 		link, direction := tree.WireName(topology.Wire(w))
 		before = append(before, results.LinkCount{Link: link, Direction: direction, Bytes: 100, Drops: 1})
 		after = append(after, results.LinkCount{Link: link, Direction: direction, Bytes: 130, Drops: 3})
@@ -230,7 +231,7 @@ func TestCarried(t *testing.T) {
 	for _, l := range got {
 		expect.True(t, l.Case == "x" && l.Repeat == 2 && l.Bytes == 30 && l.Drops == 2 && l.Planned && l.PlannedBytes == 30, "%+v", l)
 	}
-	expect.Equal(t, drops(got), uint64(2*tree.Wires()), "drops")
+	expect.Equal(t, drops(got), uint64(2*tree.AllWires()), "drops")
 	planned.Timed = []scenario.Timed{{}}
 	expect.True(t, plannedBytes(planned, thrice) == nil, "bytes are planned though routes change")
 }

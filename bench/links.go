@@ -67,10 +67,8 @@ func between(s *scenario.Scenario, p Planned, events []uint64) plan.Weight {
 	sum := make([]float64, n*n)
 	for e := range int(slices.Max(events)) {
 		for dst, event := range built(e) {
-			for src := range n {
-				if uint64(e) < events[dst] && s.Tree.Reads(src) && s.Tree.Builds(dst) {
-					sum[src*n+dst] += float64(sizes.Of(event, src) + builder.HeaderSize)
-				}
+			for src := 0; uint64(e) < events[dst] && src < n; src++ {
+				sum[src*n+dst] += float64(sizes.Of(event, src) + builder.HeaderSize)
 			}
 		}
 	}

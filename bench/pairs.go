@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"iter"
 
 	"evbench/controller"
 	"evbench/results"
@@ -44,29 +45,27 @@ func (r *runner) keepPairs(m *measured) {
 	if !r.pairs {
 		return
 	}
-	for _, p := range pairCounts(m.outcome, m.Plan.Tree.Meets) {
+	for _, p := range pairCounts(m.outcome, m.Plan.Tree.Pairs) {
 		p.Case, p.Repeat = m.Name, m.repeat
 		r.keep(r.sink.Write(p))
 	}
 }
 
 // pairCounts lists the traffic by pair to servers that have reported. A pair without times of its
-// own shares the whole measured part with all others. meets reports whether the first rank has
-// fragments for the second.
-func pairCounts(o controller.Outcome, meets func(src, dst int) bool) []results.PairCount {
+// own shares the whole measured part with all others. pairs are those that have fragments, by rank.
+func pairCounts(o controller.Outcome, pairs iter.Seq2[int, int]) []results.PairCount {
 	var out []results.PairCount
-	for src, from := range o.Servers {
-		for dst, to := range o.Servers {
-			if !meets(src, dst) || src >= len(to.Sources) {
-				continue
-			}
-			got := to.Sources[src]
-			took := got.Took
-			if took == 0 && got.Bytes > 0 {
-				took = o.Span
-			}
-			out = append(out, results.PairCount{Src: from.Server, Dst: to.Server, Bytes: got.Bytes, Sec: took.Seconds()})
+	for src, dst := range pairs {
+		from, to := o.Servers[src], o.Servers[dst]
+		if src >= len(to.Sources) {
+			continue
 		}
+		got := to.Sources[src]
+		took := got.Took
+		if took == 0 && got.Bytes > 0 {
+			took = o.Span
+		}
+		out = append(out, results.PairCount{Src: from.Server, Dst: to.Server, Bytes: got.Bytes, Sec: took.Seconds()})
 	}
 	return out
 }

@@ -252,10 +252,8 @@ func unequal(s *scenario.Scenario, c scenario.Case, p *plan.Plan, busiest float6
 			break
 		}
 		w := weight(s, c, events(e))
-		for i := range total {
-			if s.Tree.Meets(i/servers, i%servers) {
-				total[i] += w(i/servers, i%servers)
-			}
+		for src, dst := range s.Tree.Pairs {
+			total[src*servers+dst] += w(src, dst)
 		}
 		if c.Mode == modes.Sync {
 			duration += p.Cost(w, s.Seed).Duration

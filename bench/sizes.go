@@ -40,17 +40,14 @@ func Balance(s *scenario.Scenario, c scenario.Case) float64 {
 	load := make([]float64, n)
 	sum, most := 0.0, 0.0
 	for e := range PredictedExchanges {
-		for rank, event := range events(e) { // some ranks build none
-			for src := range n {
-				if s.Tree.Meets(src, rank) {
-					load[rank] += float64(sizes.Of(event, src))
-				}
-			}
+		now := events(e)
+		for src, dst := range s.Tree.Pairs {
+			load[dst] += float64(sizes.Of(now[dst], src))
 		}
 		if (e+1)%builder.Ahead == 0 {
 			peak := 0.0
 			for rank, x := range load {
-				sum += x / float64(s.Tree.Builders())
+				sum += x / float64(sizes.Events())
 				peak = max(peak, x)
 				load[rank] = 0
 			}

@@ -89,10 +89,9 @@ func (c computer) leaf(l int) []Route {
 
 // upwards returns the port through which a path leaves a leaf, if its cable is alive.
 func upwards(t *topology.Tree, leaf, path int) (Port, bool) {
-	k, top := t.SpineTop(path)
-	up, _ := t.LaneCables(top)
-	low, _ := t.Ends(t.Cable(leaf, k, up))
-	return Port(low.Port), t.CableAlive(leaf, k, up)
+	l := t.FirstLink(leaf, path)
+	low, _ := t.Ends(l)
+	return Port(low.Port), t.LinkAlive(l)
 }
 
 // above returns two routes per leaf that a switch above leaves reaches on each of its paths. If the
@@ -101,38 +100,13 @@ func (c computer) above(sw int) []Route {
 	var out []Route
 	for l := range c.tree.Leaves() {
 		for path := range c.tree.Paths() {
-			if port, ok := along(c.tree, sw, l, path); ok {
-				out = append(out, Route{Prefix: c.addr.Leaf(l, path), Via: []Port{port}})
+			if port, ok := c.tree.Onward(sw, l, path); ok {
+				out = append(out, Route{Prefix: c.addr.Leaf(l, path), Via: []Port{Port(port)}})
 			}
 		}
 		out = append(out, c.singlePath(sw, l)...)
 	}
 	return out
-}
-
-// along returns the port through which a path continues to a leaf from a switch above leaves, if
-// the path passes it and is alive from there.
-func along(t *topology.Tree, sw, leaf, path int) (Port, bool) {
-	k, top := t.SpineTop(path)
-	_, cable := t.LaneCables(top)
-	if !t.CableAlive(leaf, k, cable) {
-		return 0, false
-	}
-	_, high := t.Ends(t.Cable(leaf, k, cable))
-	switch {
-	case high.Switch == sw:
-		return Port(high.Port), true
-	case t.Levels() == 2 || !t.TopAlive(t.Pod(leaf), k, top):
-		return 0, false
-	}
-	if _, end := t.Ends(topology.Link{Leaf: t.Pod(leaf), Spine: k, Above: true, Top: top}); end.Switch == sw {
-		return Port(end.Port), true
-	}
-	from := sw - t.Leaves() // index among the pods' switches
-	if from >= t.Middles() || from%t.Spines() != k || !t.TopAlive(from/t.Spines(), k, top) {
-		return 0, false
-	}
-	return Port(t.PodLeaves() + top), true
 }
 
 func (c computer) singlePath(sw, l int) []Route {

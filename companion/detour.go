@@ -45,7 +45,7 @@ func standby(t *topology.Tree, a Addresses, sw int) []Route {
 			continue
 		}
 		for path := range t.Paths() {
-			if _, own := along(t, sw, l, path); !own {
+			if _, own := t.Onward(sw, l, path); !own {
 				out = append(out, Route{Prefix: a.Leaf(l, path), Via: []Port{port}})
 			}
 		}
@@ -56,9 +56,9 @@ func standby(t *topology.Tree, a Addresses, sw int) []Route {
 // down returns the port of a switch above leaves at which a live way down to a leaf begins.
 func down(t *topology.Tree, sw, leaf int) (Port, bool) {
 	for path := range t.Paths() {
-		if port, ok := along(t, sw, leaf, path); ok {
-			if _, upper, _ := t.LinkAt(sw, int(port)); upper {
-				return port, true
+		if port, ok := t.Onward(sw, leaf, path); ok {
+			if _, upper, _ := t.LinkAt(sw, port); upper {
+				return Port(port), true
 			}
 		}
 	}
@@ -69,15 +69,9 @@ func down(t *topology.Tree, sw, leaf int) (Port, bool) {
 // from here. As package routing's spread does, each takes the way with the fewest so far, ties
 // rotated by the leaf or pod.
 func detours(t *topology.Tree, a Addresses, sw int) []Route {
-	first, index := t.Ports(), sw
-	if sw >= t.Leaves() {
-		if sw >= t.Leaves()+t.Middles() || t.Levels() == 2 {
-			return nil
-		}
-		first, index = t.PodLeaves(), (sw-t.Leaves())/t.Spines()
-	}
 	var out []Route
-	used := make([]int, t.SwitchPorts(sw)-first)
+	first, count := t.Upward(sw)
+	used := make([]int, count)
 	for other := range t.Leaves() {
 		if other == sw || t.On(other) == 0 {
 			continue
@@ -90,7 +84,7 @@ func detours(t *topology.Tree, a Addresses, sw int) []Route {
 			if taken(path) {
 				continue
 			}
-			k := leastUsed(candidates, used, index)
+			k := leastUsed(candidates, used, t.Place(sw))
 			used[k]++
 			out = append(out, Route{Prefix: a.Leaf(other, path), Via: []Port{Port(first + k)}})
 		}
@@ -101,30 +95,19 @@ func detours(t *topology.Tree, a Addresses, sw int) []Route {
 // ways returns the upward ports of a switch at which a live way to a leaf begins, and which of the
 // paths need no detour from there. There are none to a leaf below.
 func ways(t *topology.Tree, sw, leaf int) (candidates []int, taken func(path int) bool) {
+	first, _ := t.Upward(sw)
+	for l := range t.Ways(sw, leaf) {
+		low, _ := t.Ends(l)
+		candidates = append(candidates, low.Port-first)
+	}
 	if sw < t.Leaves() {
-		for _, k := range t.CommonSpines(sw, leaf) {
-			for c := range t.Cables() {
-				if t.CableAlive(sw, k, c) {
-					candidates = append(candidates, k*t.Cables()+c)
-				}
-			}
-		}
 		return candidates, func(path int) bool {
 			port, _ := upwards(t, sw, path)
-			return slices.Contains(candidates, int(port)-t.Ports())
-		}
-	}
-	q, k := (sw-t.Leaves())/t.Spines(), (sw-t.Leaves())%t.Spines()
-	if t.Pod(leaf) == q || !t.Alive(leaf, k) {
-		return nil, nil
-	}
-	for top := range t.Tops() {
-		if t.TopAlive(q, k, top) && t.TopAlive(t.Pod(leaf), k, top) {
-			candidates = append(candidates, top)
+			return slices.Contains(candidates, int(port)-first)
 		}
 	}
 	return candidates, func(path int) bool {
-		_, ok := along(t, sw, leaf, path)
+		_, ok := t.Onward(sw, leaf, path)
 		return ok
 	}
 }

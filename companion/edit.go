@@ -36,13 +36,10 @@ func transition(t *topology.Tree, have, want Routes) changes {
 	var leaves []Edit
 	for n := range Node(t.Switches()) {
 		set, del := sets[n], deletes[n]
-		if int(n) < t.Leaves() {
+		level := t.Level(int(n)) - 1
+		if level < 0 {
 			leaves = appendEdit(leaves, Edit{n, set, del})
 			continue
-		}
-		level := 0
-		if int(n) >= t.Leaves()+t.Middles() {
-			level = 1
 		}
 		learn[level] = appendEdit(learn[level], Edit{n, set, nil})
 		forget[level] = appendEdit(forget[level], Edit{n, nil, del})

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"evbench/internal/answer"
@@ -18,7 +17,7 @@ func (p *Plan) Takes(cost Cost) string {
 	if p.Routing == NoRouting {
 		return show.Plural(p.Phases(), "phase", "phases")
 	}
-	return fmt.Sprintf("%s takes %.6g message times, %s of the link rate", p.named(), cost.Duration, percent(cost.Synchronised()))
+	return fmt.Sprintf("%s takes %.6g message times, %s of the link rate", p.named(), cost.Duration, show.Percent(cost.Synchronised()))
 }
 
 // Answer says what a plan promises: how long it takes, and how far that is from the least, where all
@@ -71,8 +70,6 @@ func (p *Plan) named() string {
 	return p.ScheduleName() + " over " + p.Routing
 }
 
-func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
-
 // command is the command that plans for the same tree in another way.
 func (p *Plan) command(more ...string) string {
 	return answer.Typed(append(append([]string{"evbench", "plan"}, TreeFlags(p.Tree)...), more...)...)
@@ -80,23 +77,20 @@ func (p *Plan) command(more ...string) string {
 
 // TreeFlags are the flags that name a tree and what is dead in it.
 func TreeFlags(t *topology.Tree) []string {
-	flags := []string{"-t", t.Notation()}
+	w := t.Words()
+	flags := []string{"-t", w.Notation}
 	n := t.Names()
 	switch {
 	case n != nil && n.Flags != nil:
 		flags = slices.Clone(n.Flags)
-	case t.Levels() == 2 && t.Spines() != t.Ports():
-		flags = append(flags, "--spines", strconv.Itoa(t.Spines()))
+	case w.Spines != "":
+		flags = append(flags, "--spines", w.Spines)
 	}
-	if (n == nil || n.Flags == nil) && t.Servers() < t.Leaves()*t.Ports() {
-		fill := make([]string, t.Leaves())
-		for i, n := range t.Fill() {
-			fill[i] = strconv.Itoa(n)
-		}
-		flags = append(flags, "--fill", strings.Join(fill, ","))
+	if (n == nil || n.Flags == nil) && !t.Full() {
+		flags = append(flags, "--fill", w.Fill)
 	}
-	if readers, builders := t.RoleLists(); t.Roles() {
-		flags = append(flags, "--readers", readers, "--builders", builders)
+	if w.Readers != "" {
+		flags = append(flags, "--readers", w.Readers, "--builders", w.Builders)
 	}
 	if down := t.DownNames(); len(down) > 0 {
 		flags = append(flags, "--down", strings.Join(down, ","))
@@ -130,7 +124,7 @@ func VerifiedOrdered(name string, r *verify.OrderedReport) answer.Answer {
 	switch {
 	case !r.Valid:
 	case r.Bound != nil && r.Bound.Proven:
-		a.Sentence += fmt.Sprintf(", and takes %s longer than the bound.", percent(1/r.Bound.Ratio-1))
+		a.Sentence += fmt.Sprintf(", and takes %s longer than the bound.", show.Percent(1/r.Bound.Ratio-1))
 	default:
 		a.Sentence += "."
 	}

@@ -1,23 +1,20 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"evbench/internal/show"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
-	"evbench/topology"
 )
 
 // Describe prints what a plan promises.
 func (p *Plan) Describe(w io.Writer, cost Cost) {
-	fmt.Fprintf(w, "%s, %d servers%s, %s dead, schedule %s, routing %s%s\n",
-		p.Notation(), p.Tree.Servers(), rolesText(p.Tree), p.DeadText(), p.ScheduleName(), p.Routing, p.aim())
+	fmt.Fprintf(w, "%s, %s, %s dead, schedule %s, routing %s%s\n",
+		p.Notation(), p.Tree.ServersText(), p.Tree.DeadText(), p.ScheduleName(), p.Routing, p.aim())
 	if p.Schedule.Moved > 0 {
 		fmt.Fprintf(w, "moved %s of %s messages to other phases\n", show.Commas(p.Schedule.Moved), show.Commas(p.Messages()))
 	}
@@ -78,25 +75,6 @@ func (p *Plan) aim() string {
 		return ""
 	}
 	return ", objective " + string(p.Objective)
-}
-
-// DeadText says how many links are dead, of how many.
-func (p *Plan) DeadText() string {
-	t := p.Tree
-	if t.Levels() == 2 {
-		dead, all := t.Damage()
-		return fmt.Sprintf("%d of %d links", dead, all)
-	}
-	low, dead := t.Leaves()*t.Spines(), t.Dead()
-	below, _ := slices.BinarySearchFunc(dead, low, func(l topology.Link, id int) int { return cmp.Compare(t.LinkID(l), id) })
-	return fmt.Sprintf("%d of %d links and %d of %d top links", below, low, len(dead)-below, t.AllLinks()-low)
-}
-
-func rolesText(t *topology.Tree) string {
-	if !t.Roles() {
-		return ""
-	}
-	return fmt.Sprintf(" (%s, %s)", show.Plural(t.Readers(), "reader", "readers"), show.Plural(t.Builders(), "builder", "builders"))
 }
 
 func (p *Plan) pathNoun() string {

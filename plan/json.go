@@ -74,9 +74,9 @@ func (p *Plan) WriteJSON(w io.Writer) error {
 }
 
 func (p *Plan) document() document {
-	cost := p.Cost(Equal, 0)
+	cost, words := p.Cost(Equal, 0), p.Tree.Words()
 	d := document{
-		Schema: schema, Topology: p.Notation(), Fill: p.Tree.Fill(),
+		Schema: schema, Topology: p.Notation(), Fill: p.Tree.Fill(), Readers: words.Readers, Builders: words.Builders,
 		Down: p.DownNames(), Unreachable: PairNames(p.Unreachable), Schedule: p.Schedule.Name,
 		Routing: p.Routing, Phases: p.Phases(),
 		Duration: cost.Duration, PredictedEfficiency: cost.Synchronised(), UnsynchronisedAtMost: cost.Unsynchronised(),
@@ -84,9 +84,6 @@ func (p *Plan) document() document {
 	}
 	if p.Tree.Levels() == 2 {
 		d.Spines = p.Tree.Spines()
-	}
-	if p.Tree.Roles() {
-		d.Readers, d.Builders = p.Tree.RoleLists()
 	}
 	if p.Objective != schedules.FewestPhases { // the default goes without saying
 		d.Objective = p.Objective
@@ -113,14 +110,9 @@ func (p *Plan) writeMessages(w io.Writer) error {
 		buf = at[m.Src].append(append(buf, ','))
 		buf = at[m.Dst].append(append(buf, ','))
 		k, top := through(m.Src, m.Dst)
-		buf = strconv.AppendInt(append(buf, ','), int64(k), 10)
-		switch {
-		case p.Tree.Cables() > 1 && top == scheduler.None:
-			buf = append(buf, ",-1,-1"...)
-		case p.Tree.Cables() > 1:
-			buf = AppendTop(buf, p.Tree, top, ',')
-		case p.Tree.Levels() == 3:
-			buf = strconv.AppendInt(append(buf, ','), int64(top), 10)
+		n, columns := p.Tree.Columns(k, top)
+		for _, x := range n[:columns] {
+			buf = strconv.AppendInt(append(buf, ','), int64(x), 10)
 		}
 		buf = append(buf, ']')
 		if len(buf) >= block {

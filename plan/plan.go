@@ -182,13 +182,7 @@ func (p *Plan) route() (err error) {
 
 func (p *Plan) count() {
 	if p.Schedule != nil && p.Static() {
-		path := p.paths()
-		p.Paths = routing.CountPaths(p.Tree, func(src, dst int) int {
-			if !p.Tree.Meets(src, dst) {
-				return scheduler.None
-			}
-			return path(src, dst)
-		})
+		p.Paths = routing.CountPaths(p.Tree, p.paths())
 	}
 }
 

@@ -120,11 +120,9 @@ func (p *Plan) ideal(w Weight) float64 {
 // eachPair calls f for every ordered pair of servers that exchange a message.
 func (p *Plan) eachPair(f func(src, dst int)) {
 	leaf, cut := p.Tree.LeafOfRanks(), p.cuts()
-	for src := range leaf {
-		for dst := range leaf {
-			if p.Tree.Meets(src, dst) && !cut(leaf[src], leaf[dst]) {
-				f(src, dst)
-			}
+	for src, dst := range p.Tree.Pairs {
+		if !cut(leaf[src], leaf[dst]) {
+			f(src, dst)
 		}
 	}
 }
@@ -140,7 +138,7 @@ type loads struct {
 }
 
 func (p *Plan) newLoads() *loads {
-	return &loads{tree: p.Tree, leaf: p.Tree.LeafOfRanks(), wire: make([]float64, p.Tree.Wires())}
+	return &loads{tree: p.Tree, leaf: p.Tree.LeafOfRanks(), wire: make([]float64, p.Tree.AllWires())}
 }
 
 func (l *loads) add(src, dst, path int, size float64) {

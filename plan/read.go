@@ -81,11 +81,7 @@ func messagesOf(p *Plan, f *verify.File) iter.Seq[scheduler.Message] {
 	}
 	return func(yield func(scheduler.Message) bool) {
 		for _, m := range f.Messages {
-			top := int(m.Top)
-			if p.Tree.Cables() > 1 && top != verify.NoTop {
-				top = p.Tree.Lane(m.Cables())
-			}
-			if !yield(scheduler.Message{Phase: int(m.Phase), Src: rank[m.Src], Dst: rank[m.Dst], Spine: int(m.Spine), Top: top}) {
+			if !yield(scheduler.Message{Phase: int(m.Phase), Src: rank[m.Src], Dst: rank[m.Dst], Spine: int(m.Spine), Top: f.Top(&m)}) {
 				return
 			}
 		}
@@ -99,11 +95,7 @@ func boundOf(f *verify.File) scheduler.Bound {
 	if f.Bound.Weights == nil {
 		return b
 	}
-	n := f.Tree.Wires()
-	if f.Tree.Levels() == 2 {
-		n = 2 * f.Tree.AllLinks()
-	}
-	b.Weights = make([]int64, n)
+	b.Weights = make([]int64, f.Tree.LinkWires())
 	for _, w := range f.Bound.Weights {
 		b.Weights[w.Wire] = w.Weight
 	}
@@ -130,7 +122,7 @@ func PathText(t *topology.Tree, spine, top int) string {
 	if spine == scheduler.None {
 		return "-"
 	}
-	return string(AppendTop(strconv.AppendInt(nil, int64(spine), 10), t, top, '.'))
+	return string(appendRest(strconv.AppendInt(nil, int64(spine), 10), t, spine, top))
 }
 
 func orNone(names []string) string { return cmp.Or(strings.Join(names, ","), "none") }

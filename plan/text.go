@@ -34,7 +34,7 @@ func (p *Plan) writeText(w io.Writer, proof string) error {
 
 func (p *Plan) header(proof, hash string) string {
 	var b strings.Builder
-	b.WriteString("# evbench plan 1\n" + p.NameLines() + p.FabricLines())
+	b.WriteString("# evbench plan 1\n" + p.NameLines() + p.Tree.Words().Lines())
 	if len(p.Unreachable) > 0 {
 		fmt.Fprintf(&b, "# unreachable %s\n", strings.Join(PairNames(p.Unreachable), ","))
 	}
@@ -116,34 +116,11 @@ func (p *Plan) Hash() string {
 
 func (p *Plan) hashOf(write func(io.Writer) error) string {
 	h := sha256.New()
-	io.WriteString(h, p.FabricLines())
+	io.WriteString(h, p.Tree.Words().Lines())
 	if err := write(h); err != nil {
 		panic("plan: a digest refuses bytes: " + err.Error())
 	}
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
-}
-
-// FabricLines are the header lines that the hash covers.
-func (p *Plan) FabricLines() string {
-	t := p.Tree
-	fill := make([]string, t.Leaves())
-	for l := range fill {
-		fill[l] = strconv.Itoa(t.On(l))
-	}
-	down := "none"
-	if names := topology.LinkNames(t.Missing()); len(names) > 0 {
-		down = strings.Join(names, ",")
-	}
-	spines := ""
-	if t.Levels() == 2 && t.Cables() == 1 && t.Spines() != t.Ports() { // other notations say it
-		spines = fmt.Sprintf("# spines %d\n", t.Spines())
-	}
-	roles := ""
-	if t.Roles() {
-		readers, builders := t.RoleLists()
-		roles = fmt.Sprintf("# readers %s\n# builders %s\n", readers, builders)
-	}
-	return fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n%s", p.Notation(), strings.Join(fill, ","), spines, down, roles)
 }
 
 // A body is the lines of the messages. A plan of moderate size keeps them, as the hash stands
@@ -208,23 +185,27 @@ func (p *Plan) line() func(b []byte, m scheduler.Message) []byte {
 		if s, top := through(m.Src, m.Dst); s == scheduler.None {
 			b = append(b, '-')
 		} else {
-			b = k[s].append(b)
-			b = AppendTop(b, p.Tree, top, '.')
+			b = appendRest(k[s].append(b), p.Tree, s, top)
 		}
 		return append(b, '\n')
 	}
 }
 
-// AppendTop appends the end of a path after its spine: nothing, a top switch or two cables.
-func AppendTop(b []byte, t *topology.Tree, top int, separator byte) []byte {
-	if top == scheduler.None {
-		return b
+// AppendPath appends a path between two leaves as files of text have it.
+func AppendPath(b []byte, t *topology.Tree, from, to, path int) []byte {
+	spine, top := t.Through(from, to, path)
+	return appendRest(strconv.AppendInt(b, int64(spine), 10), t, spine, top)
+}
+
+// appendRest appends what of a path follows its spine: nothing, a top switch or two cables.
+func appendRest(b []byte, t *topology.Tree, spine, top int) []byte {
+	n, columns := t.Columns(spine, top)
+	for _, x := range n[1:columns] {
+		if x >= 0 {
+			b = strconv.AppendInt(append(b, '.'), int64(x), 10)
+		}
 	}
-	if t.Cables() > 1 {
-		up, down := t.LaneCables(top)
-		b, top = strconv.AppendInt(append(b, separator), int64(up), 10), down
-	}
-	return strconv.AppendInt(append(b, separator), int64(top), 10)
+	return b
 }
 
 func (p *Plan) positions() []decimal {

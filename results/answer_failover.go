@@ -39,32 +39,26 @@ func (a *Answer) failovers(cases []Case) {
 		if f.Reason != "" && f.FirstNewSec == nil && !f.Superseded {
 			a.Verdict, a.Why = answer.Bad, append(a.Why, c.Name+": "+f.Reason)
 		}
-		if text := f.cost(c); text != "" && f.disturbed(c) == "" {
-			a.Why = append(a.Why, text)
-		}
 	}
 	slices.SortStableFunc(outages, func(x, y outage) int { return cmp.Compare(x.lost, y.lost) })
 	if len(outages) > 0 {
 		sentences = []string{a.least(outages)}
 	}
-	switch {
+	switch all := len(disturbed) == len(a.Cases); {
 	case len(a.Cases) == 0:
 		a.Verdict, sentences = answer.Unknown, []string{"No link died while events were built."}
+	case all && a.Verdict == answer.Good:
+		a.Verdict = answer.Unknown
+		fallthrough
 	case len(disturbed) > 0:
-		what := "The machine disturbed " + number(len(disturbed), "case", "cases") + "."
-		if len(disturbed) == len(a.Cases) {
-			what = "The machine disturbed every case."
-		}
-		sentences, a.Why = append(sentences, what), append(append(a.Why, disturbed...), slower)
-		if a.Verdict == answer.Good && len(disturbed) == len(a.Cases) {
-			a.Verdict = answer.Unknown
-		}
+		sentences = append(sentences, "The machine disturbed "+map[bool]string{true: "every case", false: number(len(disturbed), "case", "cases")}[all]+".")
+		a.Why = append(append(a.Why, disturbed...), slower)
 	}
 	a.Sentence = strings.Join(sentences, " ")
 }
 
 func (c Case) outage(f Failover) outage {
-	o := outage{Case: c, f: f}
+	o := outage{Case: c, f: f, lost: math.Inf(1)}
 	for i, x := range c.Failovers {
 		until := c.MeasuredSec
 		if i+1 < len(c.Failovers) {
@@ -74,8 +68,8 @@ func (c Case) outage(f Failover) outage {
 			o.dead += max(0, until-x.begin())
 		}
 	}
-	if o.lost = math.Inf(1); f.BeforeEventsPerSec != nil && *f.BeforeEventsPerSec > 0 {
-		o.lost = max(0, 1-c.EventsPerSec.Mean / *f.BeforeEventsPerSec) * c.MeasuredSec
+	if f.BeforeEventsPerSec != nil && *f.BeforeEventsPerSec > 0 {
+		o.lost = max(0, 1 - c.EventsPerSec.Mean / *f.BeforeEventsPerSec) * c.MeasuredSec
 	}
 	return o
 }
@@ -87,39 +81,32 @@ const halfKept = 0.5
 // the case that lost least: good if it kept GoodFrom of what its plan can, and not known without a plan,
 // unless it lost half.
 func (a *Answer) least(outages []outage) string {
-	best, worst := outages[0], outages[len(outages)-1]
-	if math.IsInf(best.lost, 1) {
-		if a.Verdict == answer.Good {
-			a.Verdict = answer.Unknown
-		}
-		return fmt.Sprintf("What the death of %s cost is not known. %s: %s", strings.Join(best.f.Down, " and "), best.Name, best.f.did(best.Case))
+	best, worst, most := outages[0], outages[len(outages)-1], ""
+	if worst.lost > best.lost && !math.IsInf(worst.lost, 1) {
+		most = fmt.Sprintf(", the least; %s most, %s", worst.Name, span(worst.lost))
 	}
-	text := best.Name
-	if len(outages) > 1 {
-		text += " lost least:"
-	}
-	text = fmt.Sprintf("%s %s of its throughput in %s without %s", text, span(best.lost), span(best.dead), strings.Join(best.f.Down, " and "))
-	if len(outages) == 1 {
-		text = strings.Replace(text, best.Name, best.Name+" lost", 1)
-	} else if !math.IsInf(worst.lost, 1) {
-		text += fmt.Sprintf("; %s most, %s", worst.Name, span(worst.lost))
-	}
-	text += ". " + upper(best.f.did(best.Case))
-	kept, possible := 1-best.lost/best.dead, 1.0
+	links := strings.Join(best.f.Down, " and ")
+	text := fmt.Sprintf("%s lost %s of its throughput in %s without %s%s. %s", best.Name, span(best.lost), span(best.dead), links, most, upper(best.f.did(best.Case)))
+	kept, possible, verdict := max(0, 1-best.lost/best.dead), 1.0, answer.Good
 	if best.f.Phases > 0 && best.Phases > 0 {
 		possible = min(1, float64(best.Phases)/float64(best.f.Phases))
 	}
 	switch {
-	case a.Verdict != answer.Good || best.dead == 0 || kept >= GoodFrom*possible:
+	case math.IsInf(best.lost, 1):
+		verdict, text = answer.Unknown, fmt.Sprintf("What the death of %s cost is not known. %s: %s", links, best.Name, best.f.did(best.Case))
+	case best.dead == 0 || kept >= GoodFrom*possible:
 	case best.f.Phases > 0:
-		a.Verdict = answer.Bad
-		text += fmt.Sprintf(" It kept %.0f %% without the link, and its plan can keep %.0f %% (good from %.0f %% of that): hold a link that flaps, or measure longer.", 100*max(0, kept), 100*possible, 100*GoodFrom)
+		verdict = answer.Bad
+		text += fmt.Sprintf(" It kept %.0f %% without the link, and its plan can keep %.0f %% (good from %.0f %% of that): hold a link that flaps, or measure longer.", 100*kept, 100*possible, 100*GoodFrom)
 	case kept < halfKept:
-		a.Verdict = answer.Bad
-		text += fmt.Sprintf(" It kept %.0f %% without the link (bad below %.0f %%): use policy fors.", 100*max(0, kept), 100*halfKept)
+		verdict = answer.Bad
+		text += fmt.Sprintf(" It kept %.0f %% without the link (bad below %.0f %%): use policy fors.", 100*kept, 100*halfKept)
 	default:
-		a.Verdict = answer.Unknown
+		verdict = answer.Unknown
 		text += fmt.Sprintf(" It kept %.0f %% without the link; whether a plan keeps more is not known: measure policy fors, too.", 100*kept)
+	}
+	if a.Verdict == answer.Good {
+		a.Verdict = verdict
 	}
 	return text
 }
@@ -174,24 +161,6 @@ func (f Failover) begin() float64 {
 		}
 	}
 	return 0
-}
-
-// cost is what each server failed to build before the new plan was in use.
-func (f Failover) cost(c Case) string {
-	if f.BeforeEventsPerSec == nil || f.DuringEventsPerSec == nil || f.FirstNewSec == nil || c.EventsPerSec.Mean == 0 {
-		return ""
-	}
-	events := (*f.BeforeEventsPerSec - *f.DuringEventsPerSec) * (*f.FirstNewSec - f.begin())
-	bits := max(0, events) * c.GoodputBitPerSec.Mean / c.EventsPerSec.Mean
-	return fmt.Sprintf("%s: each server built %.3g events (%s) less until the first exchange on the new plan had ended, %s; %d events lost",
-		c.Name, max(0, events), bitsText(bits), span(*f.FirstNewSec-f.begin()), c.EventsLost)
-}
-
-func bitsText(bits float64) string {
-	if bits < 1e9 {
-		return fmt.Sprintf("%.3g Mbit", bits/1e6)
-	}
-	return fmt.Sprintf("%.3g Gbit", bits/1e9)
 }
 
 // span writes seconds.

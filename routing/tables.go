@@ -70,23 +70,41 @@ func (t *Tables) Set(sw Switch, dst int, ports ...Port) {
 // pod draws for itself.
 func (t *Tables) Hashed(seed uint64, leaf, src, dst int) int {
 	pair := uint64(src)*uint64(t.Tree.Servers()) + uint64(dst)
-	spine := drawn(t.Ports(Switch(leaf), dst), t.Tree.Ports(), Mix(seed, pair))
-	if p := t.Tree.Cables(); p > 1 && spine >= 0 {
-		_, high := t.Tree.Ends(t.Tree.Cable(t.Tree.Leaf(dst), spine/p, 0))
-		down := drawn(t.Ports(Switch(high.Switch), dst), high.Port, Mix(Mix(seed, pair), 1))
-		if down < 0 {
-			return none
-		}
-		return t.Tree.PathOf(spine/p, t.Tree.Lane(spine%p, down))
-	}
-	if spine < 0 || !t.Tree.Apart(leaf, t.Tree.Leaf(dst)) {
-		return spine
-	}
-	top := drawn(t.Ports(Switch(t.Tree.Above(leaf, spine)), dst), t.Tree.PodLeaves(), Mix(Mix(seed, pair), 1))
-	if top < 0 {
+	way := drawn(t.Ports(Switch(leaf), dst), t.Tree.Ports(), Mix(seed, pair))
+	if way < 0 {
 		return none
 	}
-	return t.Tree.PathOf(spine, top)
+	ports, first, more := t.above(leaf, t.Tree.Leaf(dst), dst, way)
+	if !more {
+		return way
+	}
+	return t.path(way, drawn(ports, first, Mix(Mix(seed, pair), 1)))
+}
+
+// above returns the ports towards dst, on leaf b, of the switch to which a way up from leaf a leads,
+// and the port from which it counts its own choices: top switches, or cables down. There are no more
+// choices where a way is a path.
+func (t *Tables) above(a, b, dst, way int) (ports []Port, first int, more bool) {
+	if p := t.Tree.Cables(); p > 1 {
+		_, high := t.Tree.Ends(t.Tree.Cable(b, way/p, 0))
+		return t.Ports(Switch(high.Switch), dst), high.Port, true
+	}
+	if !t.Tree.Apart(a, b) {
+		return nil, 0, false
+	}
+	return t.Ports(Switch(t.Tree.Above(a, way)), dst), t.Tree.PodLeaves(), true
+}
+
+// path returns the path of a way up and the next choice, or none.
+func (t *Tables) path(way, next int) int {
+	p := t.Tree.Cables()
+	switch {
+	case next < 0 || p > 1 && next >= p:
+		return none
+	case p > 1:
+		return t.Tree.PathOf(way/p, t.Tree.Lane(way%p, next))
+	}
+	return t.Tree.PathOf(way, next)
 }
 
 // drawn returns one of the ways up, which are counted from port first.
@@ -185,7 +203,7 @@ func (h *hostLIDs) pod(t *topology.Tree) {
 	h.lmc, h.several = 0, false
 }
 
-// CountPaths counts the paths of a plan. path returns the path of the message from one rank to
+// CountPaths counts the paths of the messages of a plan. path returns the path of the message from one rank to
 // another, on another leaf, negative for none. The numbers follow thesis 6.7.2: LMC 5 for 326
 // servers and 38 switches is 32·326 + 37 = 10,469 entries. It needs no path for switches, for any
 // number of them. O(S² + M1·S·paths/64).
@@ -196,7 +214,7 @@ func CountPaths(t *topology.Tree, path func(src, dst int) int) Paths {
 	for leaf := range t.Leaves() {
 		clear(seen)
 		for src := t.First(leaf); src < t.First(leaf+1); src++ {
-			for dst := range t.Servers() {
+			for dst := range t.To(src) {
 				if dst >= t.First(leaf) && dst < t.First(leaf+1) {
 					continue
 				}

@@ -8,6 +8,7 @@ package routing
 
 import (
 	"fmt"
+	"iter"
 
 	"evbench/internal/show"
 	"evbench/topology"
@@ -74,10 +75,10 @@ func TreeTables(t *topology.Tree, engine string) (*Tables, error) {
 			tables.Set(Switch(leaf), t.First(leaf)+slot, Port(slot))
 		}
 	}
-	for _, f := range append(fans(t), downFans(t)...) {
+	lead := func(f fan) {
 		if healthy == nil {
 			f.setAll(tables)
-			continue
+			return
 		}
 		choice := f.unrouted()
 		healthy(f, choice)
@@ -87,6 +88,12 @@ func TreeTables(t *topology.Tree, engine string) (*Tables, error) {
 				tables.Set(f.sw, dst, Port(f.port+k))
 			}
 		}
+	}
+	for f := range fans(t) {
+		lead(f)
+	}
+	for _, f := range downFans(t) {
+		lead(f)
 	}
 	if t.Cables() == 1 {
 		setDown(tables)
@@ -109,41 +116,34 @@ type fan struct {
 	mod   int                          // destinations are divided by it before ftree takes the remainder
 }
 
-// fans returns the fans of all leaves and, on three levels, of the switches in pods.
-func fans(t *topology.Tree) []fan {
-	var out []fan
-	for a := range t.Leaves() {
-		ways := t.Spines() * t.Cables()
-		open := make([]bool, t.Leaves()*ways)
-		for b := range t.Leaves() {
-			if a != b {
-				for _, k := range t.CommonSpines(a, b) {
-					for c := range t.Cables() {
-						open[b*ways+k*t.Cables()+c] = t.CableAlive(a, k, c)
-					}
+// fans yields the fans of all leaves and, on three levels, of the switches in pods.
+func fans(t *topology.Tree) iter.Seq[fan] {
+	return func(yield func(fan) bool) {
+		for sw := range t.Switches() {
+			port, ways := t.Upward(sw)
+			if ways == 0 {
+				continue
+			}
+			open := make([]bool, t.Leaves()*ways)
+			for b := range t.Leaves() {
+				for l := range t.Ways(sw, b) {
+					low, _ := t.Ends(l)
+					open[b*ways+low.Port-port] = true
 				}
 			}
+			f := fan{
+				tree: t, sw: Switch(sw), index: t.Place(sw), port: port, ways: ways, mod: 1,
+				below: func(b int) bool { return t.Below(b, sw) },
+				open:  func(b, k int) bool { return open[b*ways+k] },
+			}
+			if sw >= t.Leaves() {
+				f.mod = t.Spines()
+			}
+			if !yield(f) {
+				return
+			}
 		}
-		out = append(out, fan{
-			tree: t, sw: Switch(a), index: a, port: t.Ports(), ways: ways, mod: 1,
-			below: func(b int) bool { return a == b },
-			open:  func(b, k int) bool { return open[b*ways+k] },
-		})
 	}
-	if t.Levels() == 2 {
-		return out
-	}
-	for i := range t.Middles() {
-		q, k := i/t.Spines(), i%t.Spines()
-		out = append(out, fan{
-			tree: t, sw: Switch(t.Leaves() + i), index: q, port: t.PodLeaves(), ways: t.Tops(), mod: t.Spines(),
-			below: func(b int) bool { return t.Pod(b) == q },
-			open: func(b, top int) bool {
-				return t.Alive(b, k) && t.TopAlive(q, k, top) && t.TopAlive(t.Pod(b), k, top)
-			},
-		})
-	}
-	return out
 }
 
 // downFans returns, where cables are parallel, the fans of a spine to each leaf.
@@ -257,14 +257,15 @@ func (f fan) setAll(tables *Tables) {
 func setDown(tables *Tables) {
 	t := tables.Tree
 	for leaf := range t.Leaves() {
-		for k := range t.Spines() {
-			if !t.Alive(leaf, k) {
+		for up := range t.UpLinks(leaf) {
+			if !t.LinkAlive(up) {
 				continue
 			}
-			tables.down(topology.Link{Leaf: leaf, Spine: k}, leaf)
-			for top := range t.Tops() {
-				if t.TopAlive(t.Pod(leaf), k, top) {
-					tables.down(topology.Link{Leaf: t.Pod(leaf), Spine: k, Above: true, Top: top}, leaf)
+			tables.down(up, leaf)
+			_, high := t.Ends(up)
+			for l := range t.UpLinks(high.Switch) {
+				if t.LinkAlive(l) {
+					tables.down(l, leaf)
 				}
 			}
 		}

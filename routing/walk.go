@@ -18,25 +18,19 @@ var (
 // and false where the entries on its way up do not name exactly one (no route, ecmp, spray).
 func (t *Tables) PathOf(src, dst int) (int, bool) {
 	a, b := t.Tree.Leaf(src), t.Tree.Leaf(dst)
-	spine, ok := one(t.Ports(Switch(a), dst), t.Tree.Ports())
-	if p := t.Tree.Cables(); ok && p > 1 {
-		var down int
-		up := spine % p
-		spine /= p
-		_, high := t.Tree.Ends(t.Tree.Cable(b, spine, 0))
-		if down, ok = one(t.Ports(Switch(high.Switch), dst), high.Port); !ok || down >= p {
-			return none, false
-		}
-		return t.Tree.PathOf(spine, t.Tree.Lane(up, down)), true
-	}
-	if !ok || !t.Tree.Apart(a, b) {
-		return spine, ok
-	}
-	top, ok := one(t.Ports(Switch(t.Tree.Above(a, spine)), dst), t.Tree.PodLeaves())
+	way, ok := one(t.Ports(Switch(a), dst), t.Tree.Ports())
 	if !ok {
 		return none, false
 	}
-	return t.Tree.PathOf(spine, top), true
+	ports, first, more := t.above(a, b, dst, way)
+	if !more {
+		return way, true
+	}
+	next, ok := one(ports, first)
+	if path := t.path(way, next); ok && path != none {
+		return path, true
+	}
+	return none, false
 }
 
 // one returns the way up for a single port; ways up are counted from first.
@@ -50,25 +44,15 @@ func one(ports []Port, first int) (int, bool) {
 // Shares calls f for each path that messages from a leaf to a server of another may take, with its
 // share if all next hops of a switch get equal parts.
 func (t *Tables) Shares(leaf, dst int, f func(path int, share float64)) {
-	apart := t.Tree.Apart(leaf, t.Tree.Leaf(dst))
-	spines := t.Ports(Switch(leaf), dst)
-	for _, p := range spines {
-		spine := int(p) - t.Tree.Ports()
-		if n := t.Tree.Cables(); n > 1 {
-			_, high := t.Tree.Ends(t.Tree.Cable(t.Tree.Leaf(dst), spine/n, 0))
-			downs := t.Ports(Switch(high.Switch), dst)
-			for _, q := range downs {
-				f(t.Tree.PathOf(spine/n, t.Tree.Lane(spine%n, int(q)-high.Port)), 1/float64(len(spines)*len(downs)))
-			}
-			continue
+	home, ways := t.Tree.Leaf(dst), t.Ports(Switch(leaf), dst)
+	for _, p := range ways {
+		way := int(p) - t.Tree.Ports()
+		ports, first, more := t.above(leaf, home, dst, way)
+		if !more {
+			f(way, 1/float64(len(ways)))
 		}
-		if !apart {
-			f(spine, 1/float64(len(spines)))
-			continue
-		}
-		tops := t.Ports(Switch(t.Tree.Above(leaf, spine)), dst)
-		for _, q := range tops {
-			f(t.Tree.PathOf(spine, int(q)-t.Tree.PodLeaves()), 1/float64(len(spines)*len(tops)))
+		for _, q := range ports {
+			f(t.path(way, int(q)-first), 1/float64(len(ways)*len(ports)))
 		}
 	}
 }
@@ -140,7 +124,7 @@ func (t *Tables) name(sw Switch) string { return t.Tree.SwitchName(int(sw)) }
 // Loads adds up the load of one exchange, one message of each reader to each other builder, on each wire. With several next
 // hops a message counts in equal shares on each.
 func (t *Tables) Loads() []float64 {
-	load := make([]float64, t.Tree.Wires())
+	load := make([]float64, t.Tree.AllWires())
 	var path []topology.Wire
 	put := func(src, dst, by int, share float64) {
 		path = t.Tree.Path(path[:0], src, dst, by)
@@ -149,16 +133,12 @@ func (t *Tables) Loads() []float64 {
 		}
 	}
 	leaf := t.Tree.LeafOfRanks()
-	for src := range leaf {
-		for dst := range leaf {
-			switch {
-			case !t.Tree.Meets(src, dst):
-			case leaf[src] == leaf[dst]:
-				put(src, dst, none, 1)
-			default:
-				t.Shares(leaf[src], dst, func(by int, share float64) { put(src, dst, by, share) })
-			}
+	for src, dst := range t.Tree.Pairs {
+		if leaf[src] == leaf[dst] {
+			put(src, dst, none, 1)
+			continue
 		}
+		t.Shares(leaf[src], dst, func(by int, share float64) { put(src, dst, by, share) })
 	}
 	return load
 }

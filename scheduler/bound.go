@@ -35,7 +35,7 @@ func LowerBound(t *topology.Tree, o Options) Bound {
 		return split.Simple(f)
 	}
 	f.Part()
-	if f.Tops > 0 && f.Topology.Roles() {
+	if f.Tops > 0 && f.Topology.Divided() {
 		return split.Simple(f) // the fluid of three levels has the same messages both ways
 	}
 	if f.Tops > 0 {
@@ -172,7 +172,7 @@ func (c *byteCase) uplinks() {
 		}
 		live := int64(0)
 		for k := range t.Spines() {
-			live += int64(t.Live(a, k))
+			live += int64(t.LiveCables(a, k))
 		}
 		if live > 0 {
 			c.raise(ByteBound{Time: (out + live - 1) / live, Kind: KindUp, At: a})
@@ -190,7 +190,7 @@ func (c *byteCase) pod(q int, down topology.Wire, bytes int64) {
 	if bytes == 0 {
 		return
 	}
-	b, live := ByteBound{Kind: KindLP, Weights: make([]int64, c.tree.Wires())}, int64(0)
+	b, live := ByteBound{Kind: KindLP, Weights: make([]int64, c.tree.AllWires())}, int64(0)
 	for i := range c.tree.Spines() * c.tree.Tops() {
 		if k, top := i/c.tree.Tops(), i%c.tree.Tops(); c.tree.TopAlive(q, k, top) {
 			b.Weights[c.tree.TopUp(q, k, top)+down] = 1
@@ -264,7 +264,7 @@ func (c *byteCase) dual(y []int64) int64 {
 
 func (c *byteCase) byWire(y []int64) []int64 {
 	t, links := c.tree, c.tree.Leaves()*c.tree.Spines()
-	out := make([]int64, t.Wires())
+	out := make([]int64, t.AllWires())
 	for id := range t.LowerLinks() {
 		if l := t.LinkOf(id); t.LinkAlive(l) {
 			i := l.Leaf*t.Spines() + l.Spine

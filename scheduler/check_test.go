@@ -20,7 +20,7 @@ import (
 // by phase, then source. It shares no code with what makes schedules.
 func wrong(t *topology.Tree, s *scheduler.Schedule) error {
 	n := t.Servers()
-	met, busy := make([]bool, n*n), slices.Repeat([]int{-1}, t.Wires())
+	met, busy := make([]bool, n*n), slices.Repeat([]int{-1}, t.AllWires())
 	before := scheduler.Message{Phase: -1, Src: n}
 	for m := range s.All() {
 		switch {

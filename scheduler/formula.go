@@ -16,7 +16,7 @@ import (
 // Where some of R readers and B builders have one role only, reader i sends to builder (i+p) mod
 // max(R,B) in phase p, if that builder exists. Phases without a message are left out.
 func LinearShift(t *topology.Tree) *Schedule {
-	if t.Roles() {
+	if t.Divided() {
 		return shiftRoles(t)
 	}
 	n := t.Servers()

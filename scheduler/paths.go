@@ -143,13 +143,13 @@ func lanesOf(t *topology.Tree) (*topology.Tree, error) {
 	var dead []topology.Link
 	for l := range t.Leaves() {
 		for k := range t.Spines() {
-			for c := t.Live(l, k); c < t.Cables(); c++ {
+			for c := t.LiveCables(l, k); c < t.Cables(); c++ {
 				dead = append(dead, topology.Link{Leaf: l, Spine: k*t.Cables() + c})
 			}
 		}
 	}
 	lanes, err := topology.New(topology.Options{Ports: t.Ports(), Leaves: t.Leaves(), Spines: t.Spines() * t.Cables(), Fill: t.Fill()})
-	if err == nil && t.Roles() {
+	if err == nil && t.Divided() {
 		lanes, err = lanes.WithRoles(t.RoleLists())
 	}
 	if err != nil {

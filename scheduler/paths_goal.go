@@ -83,13 +83,13 @@ func (g *goal) manyPaths(s *spread) *slots.Table {
 // time makes the schedule of a spread, or nil. A leaf uses at most spines spines for a destination.
 // Where some servers only read or only build, it is a longer schedule instead of nil.
 func (g *goal) time(s laid, most, spines int) *slots.Table {
-	if g.f.Servers*g.f.Servers+2*len(g.f.Alive)*most > maxUnits || g.f.Topology.Roles() && g.f.Servers*most > maxUnits/2 {
+	if g.f.Servers*g.f.Servers+2*len(g.f.Alive)*most > maxUnits || g.f.Topology.Divided() && g.f.Servers*most > maxUnits/2 {
 		return nil
 	}
 	c := phases.NewColumns(g.f, most, most < g.need)
 	t := newTiming(c, s, spines, g.o)
 	done := t.untangle(effort*g.f.Servers*g.f.Servers + patience)
-	if !done && !g.f.Topology.Roles() {
+	if !done && !g.f.Topology.Divided() {
 		return nil
 	}
 	t.finish()

@@ -133,7 +133,7 @@ func (s *spread) step() int {
 // readers, all links do.
 func (s *spread) least(b Bound, need int) int {
 	least := need - 1
-	if s.f.Topology.Roles() {
+	if s.f.Topology.Divided() {
 		least = need // no phase is added for messages to self
 	}
 	if b.Kind != KindServer {

@@ -171,7 +171,7 @@ func objectives(t *testing.T, tr *topology.Tree) {
 // leastLoad tries every choice of one spine for each leaf and server of another
 // leaf, and returns the least possible load of the fullest link.
 func leastLoad(tr *topology.Tree) int {
-	load := make([]int, tr.Wires())
+	load := make([]int, tr.AllWires())
 	best := tr.Servers() * tr.Servers()
 	var place func(leaf, dst int)
 	place = func(leaf, dst int) {

@@ -59,7 +59,7 @@ func newTiming(c *phases.Columns, s laid, spines int, o Options) *timing {
 	}
 	slots := int32(len(c.Slots))
 	units := slots
-	if c.F.Topology.Roles() {
+	if c.F.Topology.Divided() {
 		units = t.inside(load, units)
 	} else {
 		for a := range c.F.Leaves {
@@ -198,7 +198,7 @@ func (t *timing) finish() {
 		}
 	}
 	for a := range t.f.Leaves {
-		for d := t.f.Builders[a]; !t.f.Topology.Roles() && d < t.f.Builders[a]+t.f.B[a]; d++ {
+		for d := t.f.Builders[a]; !t.f.Topology.Divided() && d < t.f.Builders[a]+t.f.B[a]; d++ {
 			col := t.c.Column(a, d)
 			if t.c.DropsSelf {
 				col[0] = slots.Make(t.c.Phases, None)

@@ -46,7 +46,7 @@ func TestRoles(t *testing.T) {
 func TestRolesOfAll(t *testing.T) {
 	tree := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4}, "leaf0-spine0")
 	named := expect.Value(tree.WithRoles("server0-15", "leaf0-3"))(t)
-	expect.True(t, !named.Roles(), "roles of a tree where all are both")
+	expect.True(t, !named.Divided(), "roles of a tree where all are both")
 }
 
 // Plans of few paths have at most 3 phases above the bound of one path, and balanced ones at most 1 above

@@ -1,52 +1,6 @@
 package topology
 
-import (
-	"fmt"
-	"slices"
-)
-
-// WithoutAbsent is Without for links that the network never had: they are no damage, so Dead and
-// Healthy leave them out.
-func (t *Tree) WithoutAbsent(links ...Link) (*Tree, error) {
-	v, err := t.Without(links...)
-	if err != nil || len(links) == 0 {
-		return t, err
-	}
-	v.absent = make([]bool, len(t.dead))
-	copy(v.absent, t.absent)
-	for _, l := range links {
-		v.absent[t.LinkID(l)] = true
-	}
-	return v, nil
-}
-
-// OneCable returns an error where cables are parallel, for callers that do not support such trees.
-func (t *Tree) OneCable(who string) error {
-	if t.cables == 1 {
-		return nil
-	}
-	return fmt.Errorf("%s has %d cables between a leaf and a spine; %s with one", t.Notation(), t.cables, who)
-}
-
-// Dead returns the dead links, by LinkID, without those that never were there.
-func (t *Tree) Dead() []Link {
-	return slices.DeleteFunc(t.Missing(), t.Absent)
-}
-
-// Absent reports whether a link is one that never was there.
-func (t *Tree) Absent(l Link) bool { return t.absent != nil && t.absent[t.LinkID(l)] }
-
-// Missing returns all links that carry nothing, by LinkID: the dead ones, and those that never were
-// there.
-func (t *Tree) Missing() []Link {
-	out := []Link{}
-	for id, dead := range t.dead {
-		if dead {
-			out = append(out, t.LinkOf(id))
-		}
-	}
-	return out
-}
+import "slices"
 
 // Damage counts dead cables, and all that the tree ever had. Links of one cable count once.
 func (t *Tree) Damage() (dead, all int) {

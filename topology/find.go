@@ -39,16 +39,6 @@ func (e End) is(of End) bool {
 	return e == of || e.Switch == anywhere || e.Port == anywhere && e.Switch == of.Switch
 }
 
-func (t *Tree) between(a, b End) (out []Link) {
-	for id := range t.AllLinks() {
-		l := t.LinkOf(id)
-		if low, high := t.Ends(l); a.is(low) && b.is(high) || a.is(high) && b.is(low) {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
 // end returns the end for SWITCH or SWITCH/PORT, with ports from 1.
 func (t *Tree) end(name string) (End, bool) {
 	at, port := name, 0

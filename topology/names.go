@@ -41,6 +41,24 @@ func (t *Tree) Renamed() bool { return t.renamed }
 // Names returns the other names of the tree, nil without any.
 func (t *Tree) Names() *Names { return t.names }
 
+// SwitchName returns the name of a switch: leaf0, spine3; on three levels pod1-spine2 and
+// spine2-top3; or its name in a tree with other names.
+func (t *Tree) SwitchName(sw int) string {
+	k := sw - t.leaves
+	switch {
+	case t.names != nil:
+		return t.names.Switches[sw]
+	case k < 0:
+		return fmt.Sprintf("leaf%d", sw)
+	case t.tops == 0:
+		return fmt.Sprintf("spine%d", k)
+	case k < t.Middles():
+		return fmt.Sprintf("pod%d-spine%d", k/t.spines, k%t.spines)
+	}
+	spine, top := t.SpineTop(k - t.Middles())
+	return fmt.Sprintf("spine%d-top%d", spine, top)
+}
+
 // HostName returns the network's name for the host of a rank, else that of its server.
 func (t *Tree) HostName(rank int) string {
 	if t.names != nil && rank < len(t.names.Hosts) && t.names.Hosts[rank] != "" {
@@ -118,6 +136,34 @@ func (t *Tree) Countable(l Link) error {
 	low, high := t.Ends(l)
 	return UncountedError(fmt.Sprintf("%s and %s are joined by %d of %d cables, and it is not known which are missing: in place of a number write %s",
 		t.SwitchName(low.Switch), t.SwitchName(high.Switch), len(live), t.cables, cmp.Or(strings.Join(live, ", "), t.LinkName(l))))
+}
+
+// PathName names a path between any two leaves: its spine or top switch, and the cables up and down
+// if they are parallel.
+func (t *Tree) PathName(path int) string {
+	if t.cables == 1 {
+		return t.SwitchName(t.Switches() - t.Paths() + path)
+	}
+	spine, lane := t.SpineTop(path)
+	up, down := t.LaneCables(lane)
+	return fmt.Sprintf("%s.%d.%d", t.SwitchName(t.leaves+spine), up, down)
+}
+
+// WireName returns the cable's name ("leaf0-spine3", "pod1-spine2-top3", "server17-leaf4") and
+// the direction ("up" is away from the servers).
+func (t *Tree) WireName(w Wire) (link, direction string) {
+	direction = "up"
+	if w%2 == 1 {
+		direction = "down"
+	}
+	id, n := int(w)/2, t.LowerLinks()
+	switch {
+	case id >= n+t.Servers():
+		return t.LinkName(t.LinkOf(id - t.Servers())), direction
+	case id >= n:
+		return t.ServerName(id-n) + "-" + t.SwitchName(t.Leaf(id-n)), direction
+	}
+	return t.LinkName(t.LinkOf(id)), direction
 }
 
 // LinkNames returns the names of links in their order; it is never nil.

@@ -146,21 +146,6 @@ func pgft(m, w, p []int) (Options, error) {
 	return o, nil
 }
 
-// Notation returns FT(2;M0,M1) or FT(3;M0,M1,M2), PGFT(2;m;w;p) where cables are parallel, and
-// PGFT(3;m;w;p) where the planes are not M0 or the top switches of a plane not M1.
-func (t *Tree) Notation() string {
-	m1 := t.PodLeaves()
-	switch {
-	case t.cables > 1:
-		return fmt.Sprintf("PGFT(2;%d,%d;1,%d;1,%d)", t.ports, t.leaves, t.spines, t.cables)
-	case t.tops == 0:
-		return fmt.Sprintf("FT(2;%d,%d)", t.ports, t.leaves)
-	case t.spines == t.ports && t.tops == m1:
-		return fmt.Sprintf("FT(3;%d,%d,%d)", t.ports, m1, t.pods)
-	}
-	return fmt.Sprintf("PGFT(3;%d,%d,%d;1,%d,%d;1,1,1)", t.ports, m1, t.pods, t.spines, t.tops)
-}
-
 // ParseFill reads "4,4,3", the servers on each leaf.
 func ParseFill(s string) ([]int, error) {
 	var out []int

@@ -3,6 +3,7 @@ package topology
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,11 +13,16 @@ import (
 	"evbench/internal/hostlist"
 )
 
-// roles say which servers read and which build, by rank.
-type roles struct {
-	reads, builds     []bool
-	readers, builders []int // by leaf: how many
+// Roles say which servers read and which build, by rank, and so who has a message for whom.
+type Roles struct {
+	s                 *Shape
+	reads, builds     []bool // nil: every server does both
+	readers, builders []int  // by leaf: how many
 	allRead, allBuild int
+}
+
+func allBoth(s *Shape) Roles {
+	return Roles{s: s, readers: s.fill, builders: s.fill, allRead: s.Servers(), allBuild: s.Servers()}
 }
 
 // WithRoles returns a view of t in which only some servers read, that is send fragments, and only
@@ -24,7 +30,7 @@ type roles struct {
 // network, "node[001-024],edge3"; "" is every server.
 // Each server has one role or both; a server without a role takes no part. O(S).
 func (t *Tree) WithRoles(readers, builders string) (*Tree, error) {
-	r := &roles{}
+	r := Roles{s: t.Shape}
 	var err error
 	if r.reads, err = t.chosen("reader", readers); err != nil {
 		return nil, err
@@ -46,9 +52,9 @@ func (t *Tree) WithRoles(readers, builders string) (*Tree, error) {
 		partner = partner || r.reads[rank] != r.builds[rank]
 	}
 	v := *t
-	switch v.roles = r; {
+	switch v.Roles = r; {
 	case r.allRead+r.allBuild == 2*t.Servers():
-		v.roles = nil
+		v.Roles = allBoth(t.Shape)
 	case r.allRead == 1 && r.allBuild == 1 && !partner:
 		return nil, errors.New("the only reader is the only builder: there is no fragment to send")
 	}
@@ -144,90 +150,70 @@ func (t *Tree) hosted(name string) (ranks []int) {
 	return ranks
 }
 
-// Roles reports whether some server does not both read and build.
-func (t *Tree) Roles() bool { return t.roles != nil }
+// Divided reports whether some server does not both read and build.
+func (r *Roles) Divided() bool { return r.reads != nil }
 
 // AllBoth returns an error unless every server reads and builds, for callers without roles.
-func (t *Tree) AllBoth(who string) error {
-	if t.roles == nil {
+func (r *Roles) AllBoth(who string) error {
+	if !r.Divided() {
 		return nil
 	}
-	return fmt.Errorf("%d of %d servers read and %d build; %s where all do both", t.roles.allRead, t.Servers(), t.roles.allBuild, who)
+	return fmt.Errorf("%d of %d servers read and %d build; %s where all do both", r.allRead, r.s.Servers(), r.allBuild, who)
 }
 
 // Reads reports whether the server of a rank sends fragments.
-func (t *Tree) Reads(rank int) bool { return t.roles == nil || t.roles.reads[rank] }
+func (r *Roles) Reads(rank int) bool { return r.reads == nil || r.reads[rank] }
 
 // Builds reports whether the server of a rank receives fragments and builds events.
-func (t *Tree) Builds(rank int) bool { return t.roles == nil || t.roles.builds[rank] }
+func (r *Roles) Builds(rank int) bool { return r.reads == nil || r.builds[rank] }
 
 // Meets reports whether one server has a fragment for another.
-func (t *Tree) Meets(src, dst int) bool { return src != dst && t.Reads(src) && t.Builds(dst) }
+func (r *Roles) Meets(src, dst int) bool { return src != dst && r.Reads(src) && r.Builds(dst) }
 
 // Readers returns how many servers read.
-func (t *Tree) Readers() int {
-	if t.roles == nil {
-		return t.Servers()
-	}
-	return t.roles.allRead
-}
+func (r *Roles) Readers() int { return r.allRead }
 
 // Builders returns how many servers build.
-func (t *Tree) Builders() int {
-	if t.roles == nil {
-		return t.Servers()
-	}
-	return t.roles.allBuild
-}
+func (r *Roles) Builders() int { return r.allBuild }
 
 // ReadersOn returns how many servers of a leaf read.
-func (t *Tree) ReadersOn(leaf int) int {
-	if t.roles == nil {
-		return t.fill[leaf]
-	}
-	return t.roles.readers[leaf]
-}
+func (r *Roles) ReadersOn(leaf int) int { return r.readers[leaf] }
 
 // BuildersOn returns how many servers of a leaf build.
-func (t *Tree) BuildersOn(leaf int) int {
-	if t.roles == nil {
-		return t.fill[leaf]
-	}
-	return t.roles.builders[leaf]
-}
+func (r *Roles) BuildersOn(leaf int) int { return r.builders[leaf] }
 
 // RoleLists returns the readers and the builders in the form of WithRoles, each range of positions
 // once and rising.
-func (t *Tree) RoleLists() (readers, builders string) { return t.list(t.Reads), t.list(t.Builds) }
+func (r *Roles) RoleLists() (readers, builders string) { return r.list(r.Reads), r.list(r.Builds) }
 
 // RoleRanks returns the ranks that read and those that build, rising; nil where every server reads and builds.
-func (t *Tree) RoleRanks() (readers, builders []int) {
-	if t.roles == nil {
+func (r *Roles) RoleRanks() (readers, builders []int) {
+	if !r.Divided() {
 		return nil, nil
 	}
-	for rank := range t.Servers() {
-		if t.Reads(rank) {
+	for rank := range r.s.Servers() {
+		if r.Reads(rank) {
 			readers = append(readers, rank)
 		}
-		if t.Builds(rank) {
+		if r.Builds(rank) {
 			builders = append(builders, rank)
 		}
 	}
 	return readers, builders
 }
 
-func (t *Tree) list(in func(rank int) bool) string {
+func (r *Roles) list(in func(rank int) bool) string {
 	var parts []string
-	for rank := 0; rank < t.Servers(); rank++ {
+	for rank := 0; rank < r.s.Servers(); rank++ {
 		if !in(rank) {
 			continue
 		}
-		first := t.Position(rank)
-		for rank+1 < t.Servers() && in(rank+1) && t.Position(rank+1) == t.Position(rank)+1 {
+		first := r.s.Position(rank)
+		for rank+1 < r.s.Servers() && in(rank+1) && r.s.Position(rank+1) == r.s.Position(rank)+1 {
 			rank++
 		}
 		part := fmt.Sprintf("server%d", first)
-		if last := t.Position(rank); last > first {
+		if last := r.s.Position(rank); last > first {
 			part += fmt.Sprintf("-%d", last)
 		}
 		parts = append(parts, part)
@@ -235,11 +221,33 @@ func (t *Tree) list(in func(rank int) bool) string {
 	return strings.Join(parts, ",")
 }
 
+// Pairs yields who sends to whom in an exchange, in order of the senders.
+func (r *Roles) Pairs(yield func(src, dst int) bool) {
+	for src := range r.s.Servers() {
+		for dst := range r.To(src) {
+			if !yield(src, dst) {
+				return
+			}
+		}
+	}
+}
+
+// To yields to whom a server sends in an exchange.
+func (r *Roles) To(src int) iter.Seq[int] {
+	return func(yield func(dst int) bool) {
+		for dst := 0; r.Reads(src) && dst < r.s.Servers(); dst++ {
+			if src != dst && r.Builds(dst) && !yield(dst) {
+				return
+			}
+		}
+	}
+}
+
 // Messages returns how many fragments all servers send in an exchange.
-func (t *Tree) Messages() int {
-	n := t.Readers() * t.Builders()
-	for rank := range t.Servers() {
-		if t.Reads(rank) && t.Builds(rank) {
+func (r *Roles) Messages() int {
+	n := r.Readers() * r.Builders()
+	for rank := range r.s.Servers() {
+		if r.Reads(rank) && r.Builds(rank) {
 			n--
 		}
 	}
@@ -247,23 +255,37 @@ func (t *Tree) Messages() int {
 }
 
 // MessagesBetween returns how many fragments two leaves send each other in an exchange, both ways.
-func (t *Tree) MessagesBetween(a, b int) int {
-	return t.ReadersOn(a)*t.BuildersOn(b) + t.ReadersOn(b)*t.BuildersOn(a)
+func (r *Roles) MessagesBetween(a, b int) int { return r.MessagesTo(a, b) + r.MessagesTo(b, a) }
+
+// MessagesTo returns how many fragments leaf a sends leaf b in an exchange.
+func (r *Roles) MessagesTo(a, b int) int { return r.readers[a] * r.builders[b] }
+
+// Crossing returns how many fragments a leaf sends to all others in an exchange, and receives from them.
+func (r *Roles) Crossing(leaf int) (out, in int) {
+	return r.readers[leaf] * (r.allBuild - r.builders[leaf]), r.builders[leaf] * (r.allRead - r.readers[leaf])
 }
 
 // MostMessages returns the most messages that one server sends, or receives, in an exchange.
-func (t *Tree) MostMessages() (most int) {
-	for rank := range t.Servers() {
-		both := 0
-		if t.Reads(rank) && t.Builds(rank) {
-			both = 1
-		}
-		if t.Reads(rank) {
-			most = max(most, t.Builders()-both)
-		}
-		if t.Builds(rank) {
-			most = max(most, t.Readers()-both)
-		}
+func (r *Roles) MostMessages() (most int) {
+	for rank := range r.s.Servers() {
+		most = max(most, r.Load(rank))
+	}
+	return most
+}
+
+// Load returns how many messages of an exchange the server of a rank sends or receives, whichever is
+// more.
+func (r *Roles) Load(rank int) int {
+	own := 0
+	if r.Reads(rank) && r.Builds(rank) {
+		own = 1
+	}
+	most := 0
+	if r.Reads(rank) {
+		most = r.Builders() - own
+	}
+	if r.Builds(rank) {
+		most = max(most, r.Readers()-own)
 	}
 	return most
 }

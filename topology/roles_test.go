@@ -45,7 +45,7 @@ func TestWithRoles(t *testing.T) {
 		again := expect.Value(tree.WithRoles(readers, builders))(t)
 		expect.Equal(t, again, v, "the same roles")
 		dead := expect.Value(v.Without(topology.Link{}))(t)
-		expect.True(t, dead.Roles() == v.Roles() && v.Roles() == (tt.readers != "") && (v.AllBoth("x") == nil) != v.Roles(), "%q: roles of a view", tt.readers)
+		expect.True(t, dead.Divided() == v.Divided() && v.Divided() == (tt.readers != "") && (v.AllBoth("x") == nil) != v.Divided(), "%q: roles of a view", tt.readers)
 	}
 }
 

@@ -211,11 +211,11 @@ func TestWires(t *testing.T) {
 	three := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2, Spines: 3, Tops: 2, Fill: []int{2, 1, 0, 2}})
 	for tree, wires := range map[*topology.Tree]int{two: 2 * (9 + 5), three: 2 * (12 + 5 + 12)} {
 		seen := map[string]bool{}
-		for w := range tree.Wires() {
+		for w := range tree.AllWires() {
 			link, direction := tree.WireName(topology.Wire(w))
 			seen[link+" "+direction] = true
 		}
-		expect.True(t, len(seen) == tree.Wires() && len(seen) == wires, "%d names for %d wires", len(seen), tree.Wires())
+		expect.True(t, len(seen) == tree.AllWires() && len(seen) == wires, "%d names for %d wires", len(seen), tree.AllWires())
 	}
 	for _, tt := range []struct {
 		tree                 *topology.Tree

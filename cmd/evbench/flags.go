@@ -28,10 +28,18 @@ func tree(c *cli.Context) (*topology.Tree, error) {
 	if err == nil && t.Renamed() {
 		return nil, usagef("--topology %s: %s writes the notation of a tree, and takes one", c.String("topology"), c.Command.Name)
 	}
-	if err == nil && t.Levels() == 3 {
-		return nil, usagef("--topology %s: three levels; %s takes trees of two, FT(2;M0,M1)", t.Notation(), c.Command.Name)
+	if err == nil {
+		err = twoLevels(c, t)
 	}
 	return t, err
+}
+
+// twoLevels refuses trees of three levels, and parallel cables.
+func twoLevels(c *cli.Context, t *topology.Tree) error {
+	if t.Levels() == 3 {
+		return usagef("--topology %s: three levels; %s takes trees of two, FT(2;M0,M1)", t.Notation(), c.Command.Name)
+	}
+	return usage(t.OneCable(c.Command.Name + " takes trees"))
 }
 
 // singleTree returns the tree of two or three levels, with single cables, given by the flags.

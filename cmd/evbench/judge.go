@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
-	"evbench/internal/cmdline"
 	"evbench/internal/proc"
 	"evbench/site/engines"
 	"evbench/site/lft"
@@ -59,7 +57,10 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 		return nil, usagef("--fail-below: only with a result")
 	}
 	in := &judge.Input{Name: c.String("network"), Whole: s.Whole, Net: s.Net, Roots: s.Roots, Readers: c.String("readers"), Builders: c.String("builders")}
-	in.Again, in.Plan = judgeCommands(c, result)
+	in.Flags = given(c, "topology", "down", "down-random", "seed", "hosts", "lids", "lmc", "roots", "readers", "builders", "sizes")
+	if in.Again = given(c, "format", "rate", "size", "case", "partial"); result != "" {
+		in.Again = append(in.Again, "--result", result)
+	}
 	in.Good = judge.Thresholds{Exchange: c.Float64("good") / 100, Pairs: c.Float64("good-pairs") / 100, Pair: c.Float64("slow-below") / 100}
 	if !c.IsSet("good") {
 		in.Good.Exchange = c.Float64("fail-below") / 100
@@ -87,33 +88,25 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 	return in, err
 }
 
-// judgeCommands are the flags of judge for the same question, and those of plan for the same network.
-func judgeCommands(c *cli.Context, result string) (again, plan []string) {
-	for _, name := range []string{"network", "down", "down-random", "seed", "readers", "builders", "hosts", "sizes", "lmc", "lids", "roots", "format", "rate", "size", "case", "partial"} {
-		if !c.IsSet(name) {
-			continue
+// given returns the flags of these names that were given, to be given again.
+func given(c *cli.Context, names ...string) (out []string) {
+	for _, name := range names {
+		flag := "--" + name
+		if name == "topology" {
+			flag = "-t"
 		}
-		flag := []string{"--" + name, c.String(name)}
-		switch name {
-		case "network":
-			flag[0] = "-t"
-		case "down":
-			flag[1] = strings.Join(cmdline.Names(c, name), ",")
-		case "partial":
-			flag = flag[:1]
-		case "seed", "lmc":
-			flag[1] = fmt.Sprint(c.Value(name))
-		}
-		again = append(again, flag...)
-		switch name {
-		case "network", "down", "down-random", "seed", "readers", "builders", "hosts", "sizes":
-			plan = append(plan, flag...)
+		switch v := c.Value(name).(type) {
+		case bool:
+			if v {
+				out = append(out, flag)
+			}
+		default:
+			if c.IsSet(name) {
+				out = append(out, flag, fmt.Sprint(v))
+			}
 		}
 	}
-	if result != "" {
-		again = append(again, "--result", result)
-	}
-	return again, plan
+	return out
 }
 
 // judgeTables reads or computes tables; nil if none are requested.

@@ -227,11 +227,8 @@ func settingOf(s *scenario.Scenario, planned []bench.Planned) (*policy.Setting, 
 	switch {
 	case s.Fabric.Rate == 0:
 		return nil, simulate.ErrNoRate
-	case s.Tree == nil || s.Tree.Levels() == 3 || s.Tree.Healthy().Connected() != nil:
-		return nil, errors.New("topology: a log is replayed on trees of two levels")
-	}
-	if err := s.Tree.OneCable("logs are replayed on trees"); err != nil {
-		return nil, fmt.Errorf("topology: %w", err)
+	case s.Tree == nil || !s.Tree.Plain() || s.Tree.Healthy().Connected() != nil:
+		return nil, errors.New("topology: a log is replayed on trees of two levels with single cables")
 	}
 	timing := simulate.Timing(s, barrier.Tournament)
 	if i := slices.IndexFunc(planned, func(p bench.Planned) bool { return p.Mode == modes.Sync }); i >= 0 {

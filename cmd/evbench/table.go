@@ -74,9 +74,6 @@ func sprayingOptions(c *cli.Context) (o survey.SprayingOptions, err error) {
 	if err != nil {
 		return o, err
 	}
-	if t.Pods > 0 {
-		return o, usagef("--topology %s: three levels; spraying takes trees of two, FT(2;M0,M1)", c.String("topology"))
-	}
 	o = survey.SprayingOptions{
 		Draws: c.Int("draws"), Round: c.Duration("round"), Jitter: c.Duration("jitter"), Barrier: c.String("barrier"),
 		Exchanges: c.Float64("exchanges"), Seed: c.Uint64("seed"), Ways: survey.Ways(),
@@ -86,11 +83,11 @@ func sprayingOptions(c *cli.Context) (o survey.SprayingOptions, err error) {
 	x := scenario.DefaultLossless() // switches and cables as in scenarios with only fabric.lossless
 	x.Packet, x.Queues, x.Order = cmdline.Size(c, "packet"), c.String("queues"), c.String("order")
 	o.Network = simulate.Lossless(x)
-	if o.Tree, err = topology.New(t); err == nil {
-		err = o.Tree.OneCable("spraying takes trees")
-	}
-	if err != nil {
+	if o.Tree, err = topology.New(t); err != nil {
 		return o, usage(err)
+	}
+	if err := twoLevels(c, o.Tree); err != nil {
+		return o, err
 	}
 	if c.Bool("quick") {
 		o.Dead, o.Draws = []int{0, 1}, 1

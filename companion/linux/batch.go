@@ -94,7 +94,7 @@ func (b *Batch) addresses(n companion.Node) []address {
 		leaf := t.SwitchName(t.Leaf(r))
 		out = append(out, address{leaf, netip.PrefixFrom(b.addr.Server(r, companion.Single), 32), "tables"})
 		for path := range t.Paths() {
-			note := pathNote(t, path)
+			note := t.PathName(path)
 			out = append(out, address{leaf, netip.PrefixFrom(b.addr.Server(r, path), 32), note})
 		}
 		return out
@@ -108,16 +108,6 @@ func (b *Batch) addresses(n companion.Node) []address {
 		}
 	}
 	return out
-}
-
-// pathNote names a path: its spine or top switch, and the cables up and down if they are parallel.
-func pathNote(t *topology.Tree, path int) string {
-	spine, top := t.SpineTop(path)
-	if t.Cables() == 1 {
-		return t.SwitchName(t.Switches() - t.Paths() + path)
-	}
-	up, down := t.LaneCables(top)
-	return fmt.Sprintf("%s.%d.%d", t.SwitchName(t.Leaves()+spine), up, down)
 }
 
 // Switches maps an address to the switch that owns it, for all cables between switches: with these

@@ -63,7 +63,7 @@ type span struct{ from, to int64 }
 
 // New returns a fabric whose wires are all free.
 func New(o Options) *Fabric {
-	f := &Fabric{o: o, wires: make([]wire, o.Tree.Wires())}
+	f := &Fabric{o: o, wires: make([]wire, o.Tree.AllWires())}
 	if o.Buffer > 0 {
 		f.credits = newCredits(len(f.wires), o.Buffer)
 	}
@@ -75,7 +75,7 @@ func New(o Options) *Fabric {
 // chooses the path (topology.Tree.PathOf) from src to dst on different leaves, below 0 without a
 // route; nil: all paths are pinned. It is called under a lock.
 func (f *Fabric) Install(t *topology.Tree, route func(src, dst int) int) {
-	if t.Wires() != f.o.Tree.Wires() {
+	if t.AllWires() != f.o.Tree.AllWires() {
 		panic(fmt.Sprintf("emulate: a view of %s for a fabric of %s", t.Notation(), f.o.Tree.Notation()))
 	}
 	f.mu.Lock()

@@ -162,7 +162,7 @@ func TestPhases(t *testing.T) {
 func checkCounters(t *testing.T, tree *topology.Tree, f *emulate.Fabric, phases [][]flow) {
 	t.Helper()
 	const perChunk = chunk + 66
-	want := make([]uint64, tree.Wires())
+	want := make([]uint64, tree.AllWires())
 	for _, flows := range phases {
 		for _, fl := range flows {
 			for _, w := range tree.Path(nil, fl.src, fl.dst, fl.path) {

@@ -49,7 +49,7 @@ func TestLayout(t *testing.T) {
 func testLayout(t *testing.T, tree *topology.Tree) {
 	t.Helper()
 	y := newLayout(Options{Tree: tree, MTU: 9000})
-	expect.MustTrue(t, 2*len(y.cables) == tree.Wires(), "%d cables for %d wires", len(y.cables), tree.Wires())
+	expect.MustTrue(t, 2*len(y.cables) == tree.AllWires(), "%d cables for %d wires", len(y.cables), tree.AllWires())
 	macs := map[string]bool{}
 	for i, c := range y.cables {
 		a, b := c.ends[0], c.ends[1]
@@ -72,7 +72,7 @@ func testLayout(t *testing.T, tree *topology.Tree) {
 			expect.True(t, p.Index == e.index && p.Name == e.name && len(e.name) <= 15, "cable %d: port %+v, end %+v", i, p, e)
 		}
 	}
-	expect.True(t, len(macs) == tree.Wires(), "%d MACs for %d ends", len(macs), tree.Wires())
+	expect.True(t, len(macs) == tree.AllWires(), "%d MACs for %d ends", len(macs), tree.AllWires())
 	for id := range tree.AllLinks() {
 		low, high := tree.Ends(tree.LinkOf(id))
 		c := y.cables[y.cable(tree.LinkOf(id))]

@@ -40,7 +40,7 @@ const block = 1 << 15
 func (p *Plan) WriteText(w io.Writer) error {
 	of := &plan.Plan{Tree: p.Tree, Hosts: p.Hosts}
 	_, err := fmt.Fprintf(w, "# %s\n%s%s# schedule %s\n# routing pinned\n%s# sizes %s\n# time %d\n# bound %d %s\n# hash %s\n", firstOrdered,
-		of.NameLines(), of.FabricLines(), p.Order, p.windowLine(), sizes.Hash(p.Tree, p.Window...), p.Time, p.Bound.Time, p.Witness(), p.Hash())
+		of.NameLines(), p.Tree.Words().Lines(), p.Order, p.windowLine(), sizes.Hash(p.Tree, p.Window...), p.Time, p.Bound.Time, p.Witness(), p.Hash())
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (p *Plan) windowLine() string {
 // Hash names the plan: "sha256:" and the digest of its fabric lines, its window and its body.
 func (p *Plan) Hash() string {
 	h := sha256.New()
-	io.WriteString(h, (&plan.Plan{Tree: p.Tree}).FabricLines()+p.windowLine())
+	io.WriteString(h, p.Tree.Words().Lines()+p.windowLine())
 	if err := p.writeBody(h); err != nil {
 		panic("plan: a digest refuses bytes: " + err.Error())
 	}
@@ -74,8 +74,7 @@ func (p *Plan) writeBody(w io.Writer) error {
 		if x.Path == scheduler.None {
 			buf = append(buf, "- "...)
 		} else {
-			spine, top := p.Tree.Through(leaf[x.Src], leaf[x.Dst], x.Path)
-			buf = append(plan.AppendTop(strconv.AppendInt(buf, int64(spine), 10), p.Tree, top, '.'), ' ')
+			buf = append(plan.AppendPath(buf, p.Tree, leaf[x.Src], leaf[x.Dst], x.Path), ' ')
 		}
 		number(x.Start, ' ')
 		switch {
@@ -159,7 +158,7 @@ func (p *Plan) Describe(w io.Writer) {
 		exchanges = fmt.Sprintf(", %d exchanges,", n)
 	}
 	fmt.Fprintf(w, "%s, %d servers, %s dead, schedule %s, %s%s of %s bytes\n",
-		p.Tree.Notation(), p.Tree.Servers(), (&plan.Plan{Tree: p.Tree}).DeadText(), p.Order, text, exchanges, show.Commas(int(sum)))
+		p.Tree.Notation(), p.Tree.Servers(), p.Tree.DeadText(), p.Order, text, exchanges, show.Commas(int(sum)))
 	proof := p.Bound.Kind
 	if proof != scheduler.KindLP {
 		proof = p.Witness()

@@ -109,7 +109,7 @@ func fitsPlan(first, p *plan.Plan, scheduled bool) error {
 		return errors.New("routing none: without paths nothing is known of the links")
 	case scheduled && p.Schedule == nil:
 		return errors.New("the mode needs a schedule, and the plan has none")
-	case p.Tree.Levels() != first.Tree.Levels() || p.Tree.Wires() != first.Tree.Wires() || p.Tree.Servers() != first.Tree.Servers():
+	case !p.Tree.Same(first.Tree.Shape):
 		return errors.New("the plan is for another tree")
 	}
 	return nil

@@ -49,7 +49,7 @@ type stage struct {
 
 func newStage(j *Job) stage {
 	plans := newRoutes(j)
-	t := stage{plans: plans, meter: newMeter(plans.servers, plans.wires, j.Interval)}
+	t := stage{plans: plans, meter: newMeter(j, plans.wires)}
 	for i, c := range j.Changes {
 		t.wake(moment{at: c.At.Seconds(), kind: aChange, a: i + 1})
 	}

@@ -11,6 +11,7 @@ import (
 // A meter holds the counts of a run. Times are seconds since the measured part began.
 type meter struct {
 	servers  int
+	builds   []bool // by server
 	interval float64
 	first    float64 // send
 	last     float64 // receive
@@ -32,9 +33,15 @@ type count struct {
 	waited                      float64
 }
 
-func newMeter(servers, wires int, interval time.Duration) *meter {
+func newMeter(j *Job, wires int) *meter {
+	t := j.Plan.Tree
+	servers := t.Servers()
+	builds := make([]bool, servers)
+	for rank := range builds {
+		builds[rank] = t.Builds(rank)
+	}
 	return &meter{
-		servers: servers, interval: interval.Seconds(), first: math.Inf(1),
+		servers: servers, builds: builds, interval: j.Interval.Seconds(), first: math.Inf(1),
 		events: make([]uint64, servers), sent: make([]uint64, servers), received: make([]uint64, servers),
 		waited: make([]float64, servers), wire: make([]float64, wires+1),
 	}
@@ -90,7 +97,7 @@ func (m *meter) outcome(j *Job) *Outcome {
 	}
 	o.Exchanges = math.MaxUint64
 	for rank, n := range m.events {
-		if j.Plan.Tree.Builds(rank) {
+		if m.builds[rank] {
 			o.Exchanges = min(o.Exchanges, n)
 		}
 	}
@@ -110,7 +117,7 @@ func (m *meter) samples(j *Job) []results.Sample {
 			to = from + m.interval
 		}
 		for server, c := range bin {
-			if !j.Plan.Tree.Builds(server) {
+			if !m.builds[server] {
 				continue
 			}
 			out = append(out, j.sample(server, to, to-from, c))

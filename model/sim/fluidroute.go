@@ -15,10 +15,7 @@ type routes struct {
 }
 
 func newRoutes(j *Job) *routes {
-	r := &routes{servers: j.Plan.Tree.Servers(), stride: 4, plans: j.plans()}
-	if j.Plan.Tree.Levels() == 3 {
-		r.stride = 6
-	}
+	r := &routes{servers: j.Plan.Tree.Servers(), stride: j.Plan.Tree.MostCrossed(), plans: j.plans()}
 	for _, p := range r.plans {
 		n := networkOf(p, j.Seed)
 		r.wires = n.wires

@@ -28,7 +28,7 @@ type network struct {
 // path that the seed draws for each pair. It keeps no table of pairs: beyond the plan it needs
 // O(leaves · servers). It is safe for concurrent use.
 func networkOf(p *plan.Plan, seed uint64) *network {
-	n := &network{wires: p.Tree.Wires(), tree: p.Tree, leaf: p.Tree.LeafOfRanks()}
+	n := &network{wires: p.Tree.AllWires(), tree: p.Tree, leaf: p.Tree.LeafOfRanks()}
 	n.name = func(w int) (string, string) { return n.tree.WireName(topology.Wire(w)) }
 	n.by = pathsOf(p, n.leaf, seed)
 	n.path = func(to []int32, src, dst int) []int32 {

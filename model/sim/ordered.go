@@ -60,7 +60,7 @@ type paths struct {
 
 func newPaths(j *Job) *paths {
 	n, net := j.Plan.Tree.Servers(), networkOf(j.Plan, j.Seed)
-	return &paths{windows: newWindows(j), net: net, meter: newMeter(n, net.wires, j.Interval), free: make([]float64, n), step: make([]uint64, n)}
+	return &paths{windows: newWindows(j), net: net, meter: newMeter(j, net.wires), free: make([]float64, n), step: make([]uint64, n)}
 }
 
 func (x *paths) window() error {

@@ -174,73 +174,42 @@ func (c *packetStage) routes(plan int) *credit.Routes {
 		for dst := t.First(b); dst < t.First(b+1); dst++ {
 			r.Set(b, dst, c.wires.Back[c.wires.First[dst]])
 		}
-		for a := range t.Leaves() {
-			if a != b {
-				c.set(r, a, b, c.upwards(t, a, b))
+		for sw := range t.Switches() {
+			if !t.Below(b, sw) {
+				c.set(r, sw, b, c.upwards(t, sw, b))
 			}
 		}
 		for k := range t.Spines() {
-			c.set(r, t.Above(b, k), b, c.downwards(t, b, k))
-			if t.Levels() == 3 {
-				c.above(r, t, b, k)
-			}
+			c.downwards(r, t, b, k)
 		}
 	}
 	return r
 }
 
-// upwards returns the cables of leaf a with which a live path to leaf b begins.
-func (c *packetStage) upwards(t *topology.Tree, a, b int) (out []int32) {
-	for _, k := range t.CommonSpines(a, b) {
-		for i := range t.Cables() {
-			if link := t.Cable(a, k, i); t.LinkAlive(link) {
-				out = append(out, c.up[t.LinkID(link)])
-			}
-		}
+// upwards returns the live cables up from a switch that lead to a leaf.
+func (c *packetStage) upwards(t *topology.Tree, sw, leaf int) (out []int32) {
+	for link := range t.Toward(sw, leaf) {
+		out = append(out, c.up[t.LinkID(link)])
 	}
 	return out
 }
 
-// downwards returns the live cables from a spine to a leaf. If none is live it returns all, since
-// packets on the way there still cross them.
-func (c *packetStage) downwards(t *topology.Tree, leaf, spine int) (out []int32) {
-	for i := range t.Cables() {
-		if link := t.Cable(leaf, spine, i); t.LinkAlive(link) || !t.Alive(leaf, spine) {
+// downwards sets the live cables from a spine to a leaf. If none is live it takes all, since packets
+// on the way there still cross them. It also sets those from the switches above the spine.
+func (c *packetStage) downwards(r *credit.Routes, t *topology.Tree, leaf, spine int) {
+	var out []int32
+	var sw int
+	for link := range t.Joining(leaf, spine) {
+		_, high := t.Ends(link)
+		if sw = high.Switch; t.LinkAlive(link) || !t.Alive(leaf, spine) {
 			out = append(out, c.wires.Back[c.up[t.LinkID(link)]])
 		}
 	}
-	return out
-}
-
-func (c *packetStage) above(r *credit.Routes, t *topology.Tree, b, k int) {
-	to := t.Pod(b)
-	for top := range t.Tops() {
-		link := topology.Link{Leaf: to, Spine: k, Above: true, Top: top}
+	c.set(r, sw, leaf, out)
+	for link := range t.UpLinks(sw) {
 		_, high := t.Ends(link)
-		c.set(r, high.Switch, b, []int32{c.wires.Back[c.up[t.LinkID(link)]]})
+		c.set(r, high.Switch, leaf, []int32{c.wires.Back[c.up[t.LinkID(link)]]})
 	}
-	for q := range t.Pods() {
-		if q == to {
-			continue
-		}
-		var tops []int
-		for top := range t.Tops() {
-			if t.TopAlive(q, k, top) && t.TopAlive(to, k, top) {
-				tops = append(tops, top)
-			}
-		}
-		c.set(r, t.Above(q*t.PodLeaves(), k), b, c.ups(t, tops, func(top int) topology.Link {
-			return topology.Link{Leaf: q, Spine: k, Above: true, Top: top}
-		}))
-	}
-}
-
-func (c *packetStage) ups(t *topology.Tree, ways []int, link func(way int) topology.Link) []int32 {
-	out := make([]int32, len(ways))
-	for i, way := range ways {
-		out[i] = c.up[t.LinkID(link(way))]
-	}
-	return out
 }
 
 func (c *packetStage) set(r *credit.Routes, sw, leaf int, links []int32) {
@@ -269,9 +238,8 @@ func (c *packetStage) slot() int32 {
 	return int32(len(c.open) - 1)
 }
 
-// via returns the links by which a fragment goes up from its leaf and, on three levels, from the
-// switch above, or down from its spine where cables are parallel, plus one; 0 where switches
-// decide.
+// via returns the links by which a fragment leaves its leaf and the switch above it, plus one; 0 where
+// switches decide.
 func (c *packetStage) via(x *fragment) (via [2]int32) {
 	n := c.plans.nets[c.plans.now]
 	a, b := n.leaf[x.src], n.leaf[x.dst]
@@ -283,12 +251,11 @@ func (c *packetStage) via(x *fragment) (via [2]int32) {
 		return via
 	}
 	via[0] = c.upBy[path[1]] + 1
-	switch {
-	case c.tree.Apart(a, b):
-		via[1] = c.upBy[path[2]] + 1
-	case c.tree.Cables() > 1:
-		via[1] = c.wires.Back[c.upBy[path[2]-1]] + 1 // the wire downwards follows that upwards
+	further, ok := c.upBy[path[2]]
+	if !ok {
+		further = c.wires.Back[c.upBy[path[2]-1]] // the wire downwards follows that upwards
 	}
+	via[1] = further + 1
 	return via
 }
 

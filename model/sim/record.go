@@ -18,7 +18,7 @@ type recorder struct {
 
 func newRecorder(j *Job, wires int) *recorder {
 	n := j.Plan.Tree.Servers()
-	return &recorder{meter: newMeter(n, wires, j.Interval), j: j, size: make([]uint64, n), then: make([]count, n)}
+	return &recorder{meter: newMeter(j, wires), j: j, size: make([]uint64, n), then: make([]count, n)}
 }
 
 func (r *recorder) add(t *turn, start float64) {
@@ -57,7 +57,7 @@ func (r *recorder) flush() {
 
 // built is how many events a server has built.
 func (r *recorder) built(rank int) uint64 {
-	if !r.j.Plan.Tree.Builds(rank) {
+	if !r.meter.builds[rank] {
 		return 0
 	}
 	return uint64(len(r.ends))

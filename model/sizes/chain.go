@@ -36,7 +36,7 @@ type Token struct {
 
 // NewChain returns a chain without windows: the network is quiet.
 func NewChain(t *topology.Tree) *Chain {
-	return &Chain{tree: t, last: make([]use, t.Wires()), took: make([]int32, t.Servers())}
+	return &Chain{tree: t, last: make([]use, t.AllWires()), took: make([]int32, t.Servers())}
 }
 
 // Tree returns the tree of all windows.

@@ -139,7 +139,7 @@ func Window(t *topology.Tree, table []uint32) ([]*Matrix, error) {
 
 // meets returns an error where a server sends without reading, or receives without building.
 func (m *Matrix) meets(t *topology.Tree) error {
-	if !t.Roles() {
+	if !t.Divided() {
 		return nil
 	}
 	for at, n := range m.bytes {

@@ -51,7 +51,7 @@ func (p *Plan) TimeOver(slow []topology.SlowLink) float64 {
 		return float64(p.Time)
 	}
 	t, leaf := p.Tree, p.Tree.LeafOfRanks()
-	share, free, last := map[topology.Wire]float64{}, make([]float64, t.Wires()), 0.0
+	share, free, last := map[topology.Wire]float64{}, make([]float64, t.AllWires()), 0.0
 	for _, x := range slow {
 		share[t.UpWire(x.Link)], share[t.UpWire(x.Link)+1] = x.Share, x.Share
 	}

@@ -104,7 +104,7 @@ func newLister(t *topology.Tree, window []*Matrix, bound int64, shares *schedule
 	s, leaves, spines := t.Servers(), t.Leaves(), t.Spines()
 	l := &lister{
 		tree: t, window: window, layers: window, servers: s, spines: spines, bound: bound, until: until,
-		free: make([]int64, t.Wires()), bare: make([]int64, t.Wires()), choice: choice{limit: math.MaxInt64},
+		free: make([]int64, t.AllWires()), bare: make([]int64, t.AllWires()), choice: choice{limit: math.MaxInt64},
 		shape: shape{words: (s + 63) / 64, wide: (spines + 63) / 64, high: (t.Tops() + 63) / 64, plain: t.Levels() == 2 && t.Cables() == 1},
 	}
 	for a := range leaves {
@@ -163,8 +163,8 @@ func (l *lister) share(shares *scheduler.Shares) {
 			}
 		}
 		for k := range spines {
-			load[0][k] /= float64(max(1, t.Live(a, k)))
-			load[1][k] /= float64(max(1, t.Live(a, k)))
+			load[0][k] /= float64(max(1, t.LiveCables(a, k)))
+			load[1][k] /= float64(max(1, t.LiveCables(a, k)))
 		}
 		for d := range load {
 			l.busiest[d][a] = slices.Max(load[d]) / float64(max(1, l.fresh.side[d].out[a]))

@@ -184,7 +184,7 @@ func TestPaths(t *testing.T) {
 		for _, o.Order = range []string{"", sizes.OrderList, sizes.OrderFORS} {
 			o.Paths = s
 			p := expect.Value(sizes.MakeWindow(tr, window, o))(t)
-			free := make([]int64, tr.Wires())
+			free := make([]int64, tr.AllWires())
 			for x := range p.Pieces() {
 				if _, k := s.At(x.Src, x.Dst); x.Path != tr.PathOf(k, s.Top(x.Src, x.Dst)) {
 					t.Fatalf("%s: %d to %d over spine %d, want %d", name, x.Src, x.Dst, x.Path, k)

@@ -39,6 +39,12 @@ func leafOf(name string) (leaf int, ok bool) {
 	return leaf, ok && family == byLeaf
 }
 
+// witnessIn is witnessOf for the kinds that a tree has.
+func witnessIn(t *topology.Tree, kind string) (family string, number int, ok bool) {
+	family, number, ok = witnessOf(kind)
+	return family, number, ok && (family != byPod || t.Levels() == 3)
+}
+
 func witnesses(t *topology.Tree) string {
 	last := t.Leaves() - 1
 	if t.Levels() == 3 {
@@ -159,19 +165,9 @@ func (j *judge) leafBound(leaf int) (phases int, err error) {
 	}
 	live := 0
 	for k := range j.tree.Spines() {
-		live += j.liveCables(leaf, k)
+		live += j.tree.LiveCables(leaf, k)
 	}
-	messages := max(j.tree.ReadersOn(leaf)*j.partners[leaf], j.tree.BuildersOn(leaf)*j.sources[leaf])
-	return ceil(messages, live, fmt.Sprintf("leaf%d", leaf))
-}
-
-func (j *judge) liveCables(leaf, spine int) (n int) {
-	for c := range j.tree.Cables() {
-		if j.tree.LinkAlive(j.tree.Cable(leaf, spine, c)) {
-			n++
-		}
-	}
-	return n
+	return ceil(max(j.out[leaf], j.in[leaf]), live, fmt.Sprintf("leaf%d", leaf))
 }
 
 // hallBound returns ⌈n·m / cables⌉ of a leaf with n readers and a set of other
@@ -195,7 +191,7 @@ func (j *judge) hallBound(leaf int, subset []int) (phases int, err error) {
 			return 0, fmt.Errorf("its set has leaf%d twice", b)
 		}
 		if !j.left(leaf, b) {
-			m += j.tree.BuildersOn(b)
+			m += j.tree.MessagesTo(leaf, b)
 		}
 		for _, k := range j.tree.CommonSpines(leaf, b) {
 			shared[k] = true
@@ -204,10 +200,10 @@ func (j *judge) hallBound(leaf int, subset []int) (phases int, err error) {
 	links := 0
 	for k, is := range shared {
 		if is {
-			links += j.liveCables(leaf, k)
+			links += j.tree.LiveCables(leaf, k)
 		}
 	}
-	return ceil(j.tree.ReadersOn(leaf)*m, links, fmt.Sprintf("leaf%d to the set", leaf))
+	return ceil(m, links, fmt.Sprintf("leaf%d to the set", leaf))
 }
 
 // podBound returns ⌈messages / live links to top switches⌉ for the messages that leave a pod, or enter it.
@@ -219,15 +215,13 @@ func (j *judge) podBound(pod int) (phases int, err error) {
 	each := j.tree.Leaves() / p.Pods()
 	out, in := 0, 0
 	for a := pod * each; a < (pod+1)*each; a++ {
-		to, from := j.partners[a], j.sources[a]
+		out, in = out+j.out[a], in+j.in[a]
 		for b := pod * each; b < (pod+1)*each; b++ {
 			if b != a && !j.left(a, b) {
-				to -= j.tree.BuildersOn(b)
-				from -= j.tree.ReadersOn(b)
+				out -= j.tree.MessagesTo(a, b)
+				in -= j.tree.MessagesTo(b, a)
 			}
 		}
-		out += j.tree.ReadersOn(a) * to
-		in += j.tree.BuildersOn(a) * from
 	}
 	live := 0
 	for k := range j.tree.Spines() {

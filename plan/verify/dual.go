@@ -28,14 +28,15 @@ func (j *judge) dual(weights []DualWeight) (*big.Int, error) {
 	var hi, lo uint64 // at most 64 + 2·8 + 2·12 bits
 	for a := range j.tree.Leaves() {
 		for b := range j.tree.Leaves() {
-			if a == b || j.tree.ReadersOn(a) == 0 || j.tree.BuildersOn(b) == 0 || j.left(a, b) {
+			n := j.tree.MessagesTo(a, b)
+			if a == b || n == 0 || j.left(a, b) {
 				continue
 			}
 			least := p.cheapest(a, b)
 			if least == unpriced {
 				return nil, fmt.Errorf("leaf%d and leaf%d share no live spine", a, b)
 			}
-			h, l := bits.Mul64(least, uint64(j.tree.ReadersOn(a)*j.tree.BuildersOn(b)))
+			h, l := bits.Mul64(least, uint64(n))
 			var carry uint64
 			lo, carry = bits.Add64(lo, l, 0)
 			hi += h + carry
@@ -48,7 +49,7 @@ func (j *judge) dual(weights []DualWeight) (*big.Int, error) {
 }
 
 func spread(t *topology.Tree, weights []DualWeight) (y []uint64, sum *big.Int, err error) {
-	y, sum = make([]uint64, t.Wires()), new(big.Int)
+	y, sum = make([]uint64, t.AllWires()), new(big.Int)
 	dead := deadWires(t)
 	for _, w := range weights {
 		switch {
@@ -114,8 +115,8 @@ func (p *pricer) cheapest(a, b int) uint64 {
 // upwards (0) or downwards (1): any cable up goes with any down.
 func (p *pricer) lightest(leaf, spine, direction int) uint64 {
 	least := uint64(unpriced)
-	for c := range p.tree.Cables() {
-		if l := p.tree.Cable(leaf, spine, c); p.tree.LinkAlive(l) {
+	for l := range p.tree.Joining(leaf, spine) {
+		if p.tree.LinkAlive(l) {
 			least = min(least, p.y[int(p.tree.UpWire(l))+direction])
 		}
 	}
@@ -139,7 +140,7 @@ func (p *pricer) depart(from int) {
 }
 
 func deadWires(t *topology.Tree) []bool {
-	dead := make([]bool, t.Wires())
+	dead := make([]bool, t.AllWires())
 	for _, l := range t.Dead() {
 		up := t.UpWire(l)
 		dead[up], dead[up+1] = true, true // the two wires of a cable are neighbours

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"evbench/topology"
 )
@@ -15,7 +14,7 @@ import (
 // describe the fabric, then one line per message.
 func hash(t *topology.Tree, messages []Message) string {
 	h := sha256.New()
-	h.Write([]byte(fabricLines(t)))
+	h.Write([]byte(t.Words().Lines()))
 	const block = 1 << 15
 	w := newLineWriter(t)
 	buf := make([]byte, 0, block+maxLine)
@@ -28,21 +27,6 @@ func hash(t *topology.Tree, messages []Message) string {
 	}
 	h.Write(buf)
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
-}
-
-func fabricLines(t *topology.Tree) string {
-	fill, down, spines := strings.Fields(strings.Trim(fmt.Sprint(t.Fill()), "[]")), topology.LinkNames(t.Missing()), ""
-	if t.Levels() == 2 && t.Cables() == 1 && t.Spines() != t.Ports() { // other notations say it
-		spines = fmt.Sprintf("# spines %d\n", t.Spines())
-	}
-	if len(down) == 0 {
-		down = []string{"none"}
-	}
-	text := fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n", t.Notation(), strings.Join(fill, ","), spines, strings.Join(down, ","))
-	if readers, builders := t.RoleLists(); t.Roles() {
-		text += fmt.Sprintf("# readers %s\n# builders %s\n", readers, builders)
-	}
-	return text
 }
 
 // maxLine exceeds the longest line: three numbers of ten digits and a path of two with five, or of
@@ -76,10 +60,13 @@ func newChunk(s []byte) chunk {
 }
 
 func newLineWriter(t *topology.Tree) *lineWriter {
-	w := &lineWriter{numbers: make([]chunk, t.Leaves()*t.Ports()), tops: 1 + t.Tops(), phase: -1}
-	if pathFormOf(t) == cablesForm {
+	w := &lineWriter{numbers: make([]chunk, t.Leaves()*t.Ports()), tops: 1, phase: -1}
+	form := pathFormOf(t)
+	if form != spineForm {
+		w.tops += t.Paths() / t.Spines()
+	}
+	if form == cablesForm {
 		w.cables = t.Cables()
-		w.tops += w.cables * w.cables
 	}
 	var s []byte
 	for i := range w.numbers {

@@ -195,9 +195,9 @@ func (h *header) lower(t *topology.Tree) (Bound, error) {
 	if b.Phases < 1 {
 		return b, h.wrong("bound", "a bound of %d phases: must be at least 1", b.Phases)
 	}
-	family, _, ok := witnessOf(b.Kind)
+	family, _, ok := witnessIn(t, b.Kind)
 	switch {
-	case !ok || family == byPod && t.Levels() == 2:
+	case !ok:
 		return b, h.wrong("bound", "no witness %q; there are %s", shorten([]byte(b.Kind)), witnesses(t))
 	case h.bound.witness == nil:
 		return b, nil

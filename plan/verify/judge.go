@@ -33,8 +33,7 @@ type judge struct {
 	tops     []uint8   // [(pod·planes + plane)·S + destination]: top+1, or cable down +1; likewise
 
 	cut      []bool // [a·leaves + b]: left out and really unreachable; nil when no pair is
-	partners []int  // [leaf]: builders on other leaves that each of its readers sends to
-	sources  []int  // [leaf]: readers on other leaves that each of its builders hears
+	out, in  []int  // [leaf]: messages to other leaves, and from them
 	expected int    // messages of a plan that is complete
 	ideal    int    // most messages of one server
 
@@ -57,7 +56,7 @@ func newJudge(f *File, o Options) *judge {
 		met:      make([]uint64, (s*s+63)/64),
 		spines:   routings[f.Routing], form: pathFormOf(t),
 	}
-	j.wires = make([]load, j.tree.Wires())
+	j.wires = make([]load, j.tree.AllWires())
 	for i := range j.seats {
 		j.seats[i].rank = -1
 	}
@@ -81,10 +80,10 @@ func newJudge(f *File, o Options) *judge {
 // leaveOut finds the messages that a plan must have. A listed pair that is reachable changes
 // nothing here; claims reports it.
 func (j *judge) leaveOut() {
-	leaves, s := j.tree.Leaves(), j.Report.Servers
-	j.partners, j.sources = make([]int, leaves), make([]int, leaves)
+	leaves := j.tree.Leaves()
+	j.out, j.in = make([]int, leaves), make([]int, leaves)
 	for l := range leaves {
-		j.partners[l], j.sources[l] = j.tree.Builders()-j.tree.BuildersOn(l), j.tree.Readers()-j.tree.ReadersOn(l)
+		j.out[l], j.in[l] = j.tree.Crossing(l)
 	}
 	for _, p := range j.file.Unreachable {
 		if len(j.tree.LivePaths(p[0], p[1])) > 0 {
@@ -95,44 +94,28 @@ func (j *judge) leaveOut() {
 		}
 		j.cut[p[0]*leaves+p[1]], j.cut[p[1]*leaves+p[0]] = true, true
 		for i, a := range p {
-			j.partners[a] -= j.tree.BuildersOn(p[1-i])
-			j.sources[a] -= j.tree.ReadersOn(p[1-i])
+			j.out[a] -= j.tree.MessagesTo(a, p[1-i])
+			j.in[a] -= j.tree.MessagesTo(p[1-i], a)
 		}
+		j.Report.LeftOut += j.tree.MessagesBetween(p[0], p[1])
 	}
-	if j.tree.Roles() {
-		j.byRoles()
-		return
+	j.expected = j.tree.Messages() - j.Report.LeftOut
+	if j.ideal = j.tree.MostMessages(); j.cut != nil {
+		j.ideal = j.busiest()
 	}
-	for l, partners := range j.partners {
-		if n := j.tree.On(l); n > 0 {
-			j.expected += n * (n - 1 + partners)
-			j.ideal = max(j.ideal, n-1+partners)
-		}
-	}
-	j.Report.LeftOut = pairs(s) - j.expected
 }
 
-// byRoles counts the messages of readers and builders one by one, and those left out.
-func (j *judge) byRoles() {
-	heard, leaf := make([]int, j.tree.Servers()), j.tree.LeafOfRanks()
-	for src := range heard {
-		sent := 0
-		for dst := range heard {
-			switch {
-			case src == dst || !j.tree.Reads(src) || !j.tree.Builds(dst):
-			case j.left(leaf[src], leaf[dst]):
-				j.Report.LeftOut++
-			default:
-				sent++
-				heard[dst]++
-			}
+// busiest returns the most messages that one server sends, or receives, without those left out.
+func (j *judge) busiest() (most int) {
+	sent, heard, leaf := make([]int, j.tree.Servers()), make([]int, j.tree.Servers()), j.tree.LeafOfRanks()
+	for src, dst := range j.tree.Pairs {
+		if !j.left(leaf[src], leaf[dst]) {
+			sent[src]++
+			heard[dst]++
+			most = max(most, sent[src], heard[dst])
 		}
-		j.expected += sent
-		j.ideal = max(j.ideal, sent)
 	}
-	for _, n := range heard {
-		j.ideal = max(j.ideal, n)
-	}
+	return most
 }
 
 func (j *judge) left(a, b int) bool { return j.cut != nil && j.cut[a*j.tree.Leaves()+b] }

@@ -101,8 +101,7 @@ func (j *orderedJudge) proves(witness string) (*big.Int, error) {
 }
 
 func (j *orderedJudge) cables(leaf int, down bool) (out []DualWeight) {
-	for i := range j.tree.Spines() * j.tree.Cables() {
-		l := j.tree.Cable(leaf, i/j.tree.Cables(), i%j.tree.Cables())
+	for l := range j.tree.UpLinks(leaf) {
 		w := j.tree.UpWire(l)
 		if down {
 			w++

@@ -91,8 +91,8 @@ func (j *orderedJudge) accuse(kind Kind, p *Piece, format string, args ...any) {
 // scan checks every piece against the fabric, and that every wire has one piece at a time.
 func (j *orderedJudge) scan() {
 	j.sound = make([]bool, len(j.pieces))
-	until := make([]int64, j.tree.Wires()) // when the piece on a wire that ends last ends
-	last := make([]int32, j.tree.Wires())
+	until := make([]int64, j.tree.AllWires()) // when the piece on a wire that ends last ends
+	last := make([]int32, j.tree.AllWires())
 	for i := range j.pieces {
 		p := &j.pieces[i]
 		j.report.Time = max(j.report.Time, p.Start+p.Bytes)
@@ -308,7 +308,7 @@ func (j *orderedJudge) sizesHash() string {
 }
 
 func (j *orderedJudge) hash() string {
-	head := fabricLines(j.tree)
+	head := j.tree.Words().Lines()
 	if j.file.Window > 1 {
 		head += fmt.Sprintf("# window %d\n", j.file.Window)
 	}

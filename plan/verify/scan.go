@@ -37,7 +37,7 @@ func (j *judge) scan() {
 // alive and free and a pair of servers that has not met. It records them as one does, and returns
 // the first other message.
 func (j *judge) usual(i int) int {
-	if j.spines != free || j.cut != nil || j.form != spineForm || j.tree.Roles() {
+	if j.spines != free || j.cut != nil || j.form != spineForm || j.tree.Divided() {
 		return i
 	}
 	t, live, seats, wires, met, now := j.tree, j.live, j.seats, j.wires, j.met, j.now

@@ -87,9 +87,13 @@ func (j *judge) needless(i int32, src, dst seat) {
 func (j *judge) missing() {
 	s := j.Report.Servers
 	never := j.expected - j.pairs
-	for bit, found := 0, 0; found < never && j.room(); bit++ {
-		src, dst := bit/s, bit%s
-		if !j.tree.Meets(src, dst) || j.met[bit>>6]&(1<<(bit&63)) != 0 || j.cut != nil && j.left(j.tree.Leaf(src), j.tree.Leaf(dst)) {
+	found := 0
+	for src, dst := range j.tree.Pairs {
+		if found >= never || !j.room() {
+			break
+		}
+		bit := src*s + dst
+		if j.met[bit>>6]&(1<<(bit&63)) != 0 || j.cut != nil && j.left(j.tree.Leaf(src), j.tree.Leaf(dst)) {
 			continue
 		}
 		found++

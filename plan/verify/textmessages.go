@@ -41,6 +41,14 @@ func pathFormOf(t *topology.Tree) pathForm {
 	return spineForm
 }
 
+// Top returns what follows the spine in the path of a message, as topology.Wires.Through has it.
+func (f *File) Top(m *Message) int {
+	if m.Top != NoTop && pathFormOf(f.Tree) == cablesForm {
+		return f.Tree.Lane(m.Cables())
+	}
+	return int(m.Top)
+}
+
 func (f pathForm) String() string {
 	return [...]string{
 		"\"phase src dst spine\"", "\"phase src dst plane.top\", without .top inside a pod", "\"phase src dst spine.up.down\", cables by number",

@@ -94,7 +94,7 @@ func (t *table) schedule(b split.Bound, o schedules.Options) *slots.Table {
 // levels: for few paths, or where top switches may not suffice for the phases of the lower levels.
 func checkRoles(f *fattree.Tree, o schedules.Options, critical bool) error {
 	switch {
-	case !f.Topology.Roles():
+	case !f.Topology.Divided():
 		return nil
 	case o.FewPaths():
 		return fmt.Errorf("%w; leave it out, or take %s for one path", f.Topology.AllBoth("objective "+string(o.Objective)+" is for trees of three levels"), schedules.LinearShift)
@@ -119,7 +119,7 @@ func lower(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, err
 // whatever lies above. A set of leaves becomes weights on the links that it shares with the leaf.
 func Raise(f *fattree.Tree, b split.Bound) split.Bound {
 	if b.Kind == split.KindHall {
-		w := split.Bound{Phases: b.Phases, Kind: split.KindLP, Weights: make([]int64, f.Topology.Wires())}
+		w := split.Bound{Phases: b.Phases, Kind: split.KindLP, Weights: make([]int64, f.Topology.AllWires())}
 		for _, l := range b.Subset {
 			for k := range f.Spines {
 				if f.Topology.Alive(b.Leaf, k) && f.Topology.Alive(l, k) {
@@ -130,7 +130,7 @@ func Raise(f *fattree.Tree, b split.Bound) split.Bound {
 		return w
 	}
 	if b.Kind == split.KindLP {
-		w := make([]int64, f.Topology.Wires())
+		w := make([]int64, f.Topology.AllWires())
 		copy(w, b.Weights) // leaf links have the same numbers
 		b.Weights = w
 	}

@@ -90,10 +90,7 @@ func direct(t *topology.Tree, l *lft.Tables, dst, lid int) error {
 		if t.On(leaf) == 0 {
 			continue
 		}
-		src, most := t.First(leaf), 3
-		if t.Apart(leaf, t.Leaf(dst)) {
-			most = 5
-		}
+		src, most := t.First(leaf), 1+len(t.PathLinks(leaf, t.Leaf(dst), 0))
 		if path, _ := l.Route(network.Node(src), lid); len(path) > most {
 			return fmt.Errorf("%s routes %s to %s through %d switches: a plan has one spine for a message",
 				l.Engine, t.ServerName(src), t.ServerName(dst), len(path))
@@ -160,10 +157,11 @@ func ForTree(name string, t *topology.Tree, o Options) (*routing.Tables, error) 
 		}
 	}
 	if o.Roots == nil {
-		for sw := range t.Spines() * max(1, t.Tops()) {
-			o.Roots = append(o.Roots, n.Switch(t.Switches()-1-sw))
+		for sw := range t.Switches() {
+			if _, ways := t.Upward(sw); ways == 0 {
+				o.Roots = append(o.Roots, n.Switch(sw))
+			}
 		}
-		slices.Reverse(o.Roots)
 	}
 	if !o.Partial {
 		l, err := Compute(name, n, o)
@@ -270,8 +268,8 @@ func toSwitches(p *network.Places, l *lft.Tables) {
 		}
 	}
 	up := func(leaf, spine int) (l topology.Link) { // over the first cable that is alive
-		for c := range t.Cables() {
-			if l = t.Cable(leaf, spine, c); t.LinkAlive(l) {
+		for l = range t.Joining(leaf, spine) {
+			if t.LinkAlive(l) {
 				break
 			}
 		}

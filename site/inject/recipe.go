@@ -65,7 +65,7 @@ func newRecipes(o Options) (recipes, error) {
 	case kindIBPortState:
 		return portStates(o)
 	case kindLab:
-		if o.Tree != nil && (o.Tree.Levels() == 3 || o.Tree.Cables() > 1) {
+		if o.Tree != nil && !o.Tree.Plain() {
 			return nil, errors.New("inject.kind lab: only for trees of two levels with single cables")
 		}
 		dir, err := filepath.Abs(o.Lab)

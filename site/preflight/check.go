@@ -67,7 +67,7 @@ func surveyTime(n int) time.Duration {
 // measured is the survey of workers, for the judge.
 func measured(ctx context.Context, j fabric.Joined, switches map[string]string, limit time.Duration) (s Survey, err error) {
 	s = Survey{Servers: intended(j.Tree, j.Hosts), Spines: j.Tree.Paths(), Switches: switches}
-	if t := j.Tree; t.Levels() == 3 || t.Cables() > 1 {
+	if t := j.Tree; !t.Plain() {
 		s.Half = halfWay(t)
 	}
 	place := map[int]int{} // position -> index
@@ -79,16 +79,9 @@ func measured(ctx context.Context, j fabric.Joined, switches map[string]string, 
 	return s, err
 }
 
-// halfWay names the switch half way on a path: between pods of three levels the top switch, else
-// the switch of the plane or the spine.
+// halfWay names the switch half way on a path.
 func halfWay(t *topology.Tree) func(from, to, path int) string {
-	return func(from, to, path int) string {
-		if t.Apart(from, to) {
-			return t.SwitchName(t.Switches() - t.Paths() + path)
-		}
-		spine, _ := t.SpineTop(path)
-		return t.SwitchName(t.Above(from, spine))
-	}
+	return func(from, to, path int) string { return t.SwitchName(t.Turn(from, to, path)) }
 }
 
 // intended returns the server and leaf of each machine.

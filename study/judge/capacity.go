@@ -281,9 +281,8 @@ func (c *capacities) simple(f *fabric) limit {
 
 // ofLeaf is the total capacity of the links of a leaf.
 func (c *capacities) ofLeaf(leaf int) (sum float64) {
-	first := c.t.LinkID(c.t.Cable(leaf, 0, 0))
-	for _, rate := range c.link[first : first+c.t.Spines()*c.t.Cables()] {
-		sum += rate
+	for l := range c.t.UpLinks(leaf) {
+		sum += c.link[c.t.LinkID(l)]
 	}
 	return sum
 }

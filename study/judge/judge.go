@@ -38,10 +38,12 @@ type Input struct {
 	Result            *foreign.Result // nil: none is judged
 	Rate              float64         // of links, bit/s; 0: not known
 	Good              Thresholds
-	// Commands to type next: the flags of this one, and those of plan for the same network; nil: none.
-	Again, Plan []string
 
 	ResultFile, TablesFile string // for errors, "" where they are from none
+
+	// Flags name the network, its dead parts and the hosts, for further commands.
+	Flags []string
+	Again []string // the flags of the result
 }
 
 // Thresholds say from which share on something is good; 0: as usual.
@@ -76,6 +78,7 @@ type Verdict struct {
 	Slow     []string  `json:"slow_links,omitempty"` // with what is left of their rate
 	Repairs  []Repair  `json:"repairs,omitempty"`
 	Rerouted []Tables  `json:"rerouted,omitempty"` // by other engines, the best first
+	Ordered  *Ordered  `json:"ordered,omitempty"`
 	Planned  *Planned  `json:"planned,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`
 	// Guess says why shares of the link rate are guesses, "" where they are not.
@@ -83,8 +86,8 @@ type Verdict struct {
 
 	exchange
 	good     Thresholds
-	again    []string // flags of Input
-	plan     []string
+	flags    []string // of Input
+	again    []string
 	drawing  *figure.Cables // nil: notDrawn says why
 	notDrawn error
 }
@@ -154,7 +157,7 @@ func Judge(in Input) (*Verdict, error) {
 		return nil, within(in.ResultFile, err)
 	}
 	f.tablesFile = in.TablesFile
-	v := &Verdict{Schema: Schema, Network: in.Name, Hosts: in.Hosts.Hosts(), Slots: in.Hosts.Slots, Dead: []string{}, Guess: in.Whole.Guess, again: in.Again, plan: in.Plan}
+	v := &Verdict{Schema: Schema, Network: in.Name, Hosts: in.Hosts.Hosts(), Slots: in.Hosts.Slots, Dead: []string{}, Guess: in.Whole.Guess, flags: in.Flags, again: in.Again}
 	usual := Usual
 	if in.Result != nil && in.Result.Pairs != nil {
 		usual.Exchange = cmp.Or(in.Good.Pairs, usual.Pairs) // pairs alone are no faster in an exchange
@@ -202,6 +205,7 @@ func Judge(in Input) (*Verdict, error) {
 	if err != nil {
 		return nil, within(in.ResultFile, err)
 	}
+	v.order(f, in)
 	v.reroute(f, in)
 	v.drawing, v.notDrawn = f.drawing(v, in.Roots, b)
 	return v, nil
@@ -340,7 +344,7 @@ func (f *fabric) reason(b scheduler.Bound) string {
 func (f *fabric) uplinks(leaf, servers int, who string) string {
 	live, built := 0, f.built(leaf)
 	for k := range f.tree.Spines() {
-		live += f.tree.Live(leaf, k)
+		live += f.tree.LiveCables(leaf, k)
 	}
 	text := show.Plural(live, "uplink", "uplinks")
 	if live < built {
@@ -356,11 +360,9 @@ func (f *fabric) uplinks(leaf, servers int, who string) string {
 
 // built is the number of links that a leaf has or had.
 func (f *fabric) built(leaf int) (n int) {
-	for k := range f.tree.Spines() {
-		for c := range f.tree.Cables() {
-			if !f.tree.Absent(f.tree.Cable(leaf, k, c)) {
-				n++
-			}
+	for l := range f.tree.UpLinks(leaf) {
+		if !f.tree.Absent(l) {
+			n++
 		}
 	}
 	return n

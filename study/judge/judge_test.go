@@ -376,7 +376,7 @@ func TestWritePage(t *testing.T) {
 		want     []string
 	}{
 		{"FT(2;4,4)", []string{"leaf0-spine0"}, []string{
-			`<p class="answer">BAD: `, "Its tables allow 62.5%: the fullest link is spine1 to leaf0; a plan gives 93.8%. Repair leaf0-spine0 first: the network can do 100.0% then, 93.8% now.",
+			`<p class="answer">BAD: `, "Its tables allow 62.5%: the fullest link is spine1 to leaf0; a plan gives 93.8%.", "Repair leaf0-spine0 first: the network can do 100.0% then, 93.8% now.",
 			"<td>h0</td><td class=\"n\">12</td><td>h[4-9],h[10-15]</td>",
 			"<title>leaf0-spine0: dead</title>", "<title>leaf0-spine1: 16 routes up, 24 down; decides</title>", "dfsssp",
 		}},

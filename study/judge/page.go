@@ -268,9 +268,9 @@ func (f *fabric) deciding(v *Verdict, b *scheduler.Bound) map[network.End]bool {
 		return out
 	}
 	mark := func(leaf, spine int) {
-		for cable := range f.tree.Cables() {
-			if f.tree.CableAlive(leaf, spine, cable) {
-				out[f.port(f.tree.Cable(leaf, spine, cable))] = true
+		for l := range f.tree.Joining(leaf, spine) {
+			if f.tree.LinkAlive(l) {
+				out[f.port(l)] = true
 			}
 		}
 	}

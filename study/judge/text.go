@@ -240,6 +240,9 @@ func (v *Verdict) repairs(add func(string, string, ...any)) {
 
 func (v *Verdict) advice(add func(string, string, ...any)) {
 	v.repairs(add)
+	if o := v.Ordered; o != nil {
+		add("order", "%s in %s over the present tables, with the best order of messages: %s", percent(o.Efficiency), show.Plural(o.Phases, "step", "steps"), o.Command)
+	}
 	var all []string
 	for _, t := range v.Rerouted {
 		if t.Phased == 0 {
@@ -270,7 +273,7 @@ func percent(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }
 // obstacle, and the remedy.
 func (v *Verdict) Answer() answer.Answer {
 	verdict := v.verdict()
-	parts := []string{v.share(), v.guess(), v.slowest(), v.byTables(), v.firstRepair(), v.missing(verdict)}
+	parts := []string{v.share(), v.guess(), v.slowest(), v.byTables(), v.byOrder(), v.firstRepair(), v.missing(verdict)}
 	a := answer.Answer{
 		Question: "Is this all-to-all exchange good for its network?",
 		Verdict:  verdict,
@@ -279,11 +282,11 @@ func (v *Verdict) Answer() answer.Answer {
 	if v.AtMost != nil && v.AtMost.Why != "" {
 		a.Why = []string{v.AtMost.Why}
 	}
-	if verdict != answer.Good && v.Tables == nil && v.again != nil {
-		a.Next = append(a.Next, answer.Typed(slices.Concat([]string{"evbench", "judge"}, v.again, []string{"--engine", "opensm-minhop"})...))
+	if verdict != answer.Good && v.Tables == nil && v.flags != nil {
+		a.Next = append(a.Next, answer.Typed(slices.Concat([]string{"evbench", "judge"}, v.flags, v.again, []string{"--engine", "opensm-minhop"})...))
 	}
-	if p := v.Planned; verdict != answer.Good && p != nil && v.plan != nil {
-		a.Next = append(a.Next, answer.Typed(slices.Concat([]string{"evbench", "plan"}, v.plan, []string{"-o", "plan.txt"})...))
+	if p := v.Planned; verdict != answer.Good && p != nil && v.flags != nil {
+		a.Next = append(a.Next, answer.Typed(slices.Concat([]string{"evbench", "plan"}, v.flags, []string{"-o", "plan.txt"})...))
 	}
 	return a
 }
@@ -439,6 +442,15 @@ func (v *Verdict) byTables() string {
 		text += fmt.Sprintf("; tables of %s allow %s", best.Engine, percent(best.Unphased))
 	}
 	return text + "."
+}
+
+// byOrder says what the best order of messages gives over the tables, if the usual one gives less.
+func (v *Verdict) byOrder() string {
+	o := v.Ordered
+	if o == nil || o.Efficiency <= tooGood*v.Tables.Phased {
+		return ""
+	}
+	return fmt.Sprintf("In phases, the order of ranks gives %s over them, the best order of messages %s.", percent(v.Tables.Phased), percent(o.Efficiency))
 }
 
 func (v *Verdict) firstRepair() string {

@@ -90,7 +90,7 @@ func (f *fabric) roles(readers, builders string) (err error) {
 	if f.tree == nil {
 		return fmt.Errorf("readers and builders are servers of a tree: %w", f.why)
 	}
-	if f.tree, err = f.tree.WithRoles(readers, builders); err != nil || !f.tree.Roles() {
+	if f.tree, err = f.tree.WithRoles(readers, builders); err != nil || !f.tree.Divided() {
 		return err
 	}
 	x := traffic{reads: make([]bool, len(f.job)), builds: make([]bool, len(f.job))}

@@ -13,7 +13,6 @@ import (
 	"evbench/builder/modes"
 	"evbench/failover"
 	"evbench/internal/parallel"
-	"evbench/internal/show"
 	"evbench/model/sim"
 	"evbench/plan"
 	"evbench/routing"
@@ -37,10 +36,7 @@ type Setting struct {
 }
 
 func (s *Setting) describe() string {
-	text := fmt.Sprintf("%s, %d servers", s.Tree.Notation(), s.Tree.Servers())
-	if s.Tree.Roles() {
-		text += fmt.Sprintf(" (%s, %s)", show.Plural(s.Tree.Readers(), "reader", "readers"), show.Plural(s.Tree.Builders(), "builder", "builders"))
-	}
+	text := fmt.Sprintf("%s, %s", s.Tree.Notation(), s.Tree.ServersText())
 	if s.Servers > 0 && s.Servers != s.Tree.Servers() {
 		text += fmt.Sprintf(", totals those of %d", s.Servers)
 	}
@@ -197,7 +193,7 @@ func (s *Setting) detours(p *plan.Plan, avoided Dead) (int, error) {
 		return 0, err
 	}
 	extra, phase, busiest := 0, 0, 1
-	load := make([]int, t.Wires())
+	load := make([]int, t.AllWires())
 	var used []topology.Wire
 	for m := range p.Schedule.All() {
 		if m.Phase != phase {
@@ -338,7 +334,7 @@ func (r *Rates) of(p failover.Policy, x State) float64 {
 // leaves and of spines does not matter, and a plan for one is a plan for the other with the names
 // changed. Elsewhere, and with roles, the state stays.
 func (s *Setting) same(x State) State {
-	if !s.Tree.Full() || s.Tree.Roles() || x.stopped {
+	if !s.Tree.Full() || s.Tree.Divided() || x.stopped {
 		return x
 	}
 	r := renaming{}

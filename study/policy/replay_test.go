@@ -337,7 +337,7 @@ func TestRoles(t *testing.T) {
 		want = float64(tree.Messages()) * 8e9 / float64(fors.Phases())
 		expect.True(t, err == nil && math.Abs(rates[0]/want-1) <= 1e-3, "%v: %g, FORS %g, %v", links, rates, want, err)
 		x := State{plan: "leaf1-spine1"}
-		expect.True(t, !s.Tree.Roles() || s.same(x) == x, "a state by roles under another name: %v", s.same(x))
+		expect.True(t, !s.Tree.Divided() || s.same(x) == x, "a state by roles under another name: %v", s.same(x))
 	}
 }
 

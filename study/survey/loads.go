@@ -49,7 +49,7 @@ func newOrder(s *scheduler.Schedule) *order {
 // between leaves. O(messages + phases·links).
 func (o *order) duration(t *topology.Tree, leaf []int, path func(src, dst int) int) int {
 	sum := 0
-	load, crossed := make([]uint16, t.Wires()), make([]topology.Wire, 0, 4)
+	load, crossed := make([]uint16, t.AllWires()), make([]topology.Wire, 0, 4)
 	for p := range len(o.start) - 1 {
 		most := uint16(1)
 		for _, m := range o.pair[o.start[p]:o.start[p+1]] {

@@ -53,7 +53,7 @@ func randomPhase(t *topology.Tree, rng *rand.Rand) (edges [][2]int) {
 
 // leastLoad tries every choice.
 func leastLoad(t *topology.Tree, edges [][2]int) int {
-	load := make([]int, t.Wires())
+	load := make([]int, t.AllWires())
 	best := len(edges)
 	var try func(i, most int)
 	try = func(i, most int) {

@@ -211,9 +211,9 @@ func (r *WhatIfReport) Answer() answer.Answer {
 		}
 		return a
 	}
-	a.Sentence = fmt.Sprintf("Whichever %s %s, %s keeps at least %s of the link rate", r.killed(g), g.die(r.k), best.Case, percent(best.Efficiency.Min))
+	a.Sentence = fmt.Sprintf("Whichever %s %s, %s keeps at least %s of the link rate", r.killed(g), g.die(r.k), best.Case, show.Percent(best.Efficiency.Min))
 	if worst != best {
-		a.Sentence += fmt.Sprintf(", %s %s", worst.Case, percent(worst.Efficiency.Min))
+		a.Sentence += fmt.Sprintf(", %s %s", worst.Case, show.Percent(worst.Efficiency.Min))
 	}
 	a.Sentence += "."
 	if a.Verdict, a.Why = r.judge(g, best); a.Verdict == answer.Bad {
@@ -225,7 +225,7 @@ func (r *WhatIfReport) Answer() answer.Answer {
 		if a.Why = nil; best.Efficiency.Min < r.good*most {
 			schedule, a.Verdict = schedules.FORS, answer.Bad
 		}
-		a.Sentence += fmt.Sprintf(" There a plan can keep %s at most (good from %.4g %% of that).", percent(most), 100*r.good)
+		a.Sentence += fmt.Sprintf(" There a plan can keep %s at most (good from %.4g %% of that).", show.Percent(most), 100*r.good)
 	}
 	flags := append(append([]string{"evbench", "plan"}, plan.TreeFlags(r.tree)...), "--schedule", schedule)
 	if len(r.tree.Dead()) == 0 {
@@ -251,8 +251,6 @@ func (r *WhatIfReport) possible(c *CaseReport) float64 {
 	}
 	return efficiency(t, scheduler.LowerBound(t, scheduler.Options{}).Phases)
 }
-
-func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 
 // killed says which sets the numbers cover: "1 of 16 links".
 func (r *WhatIfReport) killed(g *GroupReport) string {

@@ -16,6 +16,7 @@ import (
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scheduler"
+	"evbench/topology"
 )
 
 // A grid has a value for each ordered pair of servers; NaN for none.
@@ -120,12 +121,14 @@ func plannedPairs(p *plan.Plan) *grid {
 	for rank := range positions {
 		positions[rank] = t.Position(rank)
 	}
-	g := newGrid(positions)
+	g, path := newGrid(positions), []topology.Wire(nil)
 	for m := range p.Schedule.All() {
 		most := 1
-		if spine, lane := t.SpineTop(p.Path(m.Src, m.Dst)); spine != scheduler.None {
-			up, down := t.Across(t.Leaf(m.Src), t.Leaf(m.Dst), spine, lane)
-			most = max(most, loads.At(m.Phase, up), loads.At(m.Phase, down))
+		if k := p.Path(m.Src, m.Dst); k != scheduler.None {
+			path = t.Between(path[:0], t.Leaf(m.Src), t.Leaf(m.Dst), k)
+			for _, w := range path {
+				most = max(most, loads.At(m.Phase, w))
+			}
 		}
 		g.cells[m.Src*len(positions)+m.Dst] = 1 / float64(most)
 	}

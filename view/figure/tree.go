@@ -134,10 +134,13 @@ type Loads struct {
 	cells  []uint16 // [phase·wires + wire]
 }
 
+// Draws reports whether figures show the links of a plan: those of two levels.
+func Draws(p *plan.Plan) bool { return p.Tree.Levels() == 2 }
+
 // LoadsOf counts the loads of a plan, nil where they are not known: without a schedule, without
 // static paths, and on three levels. O(S² + phases · wires).
 func LoadsOf(p *plan.Plan) *Loads {
-	if p.Schedule == nil || p.Tree.Levels() == 3 {
+	if p.Schedule == nil || !Draws(p) {
 		return nil
 	}
 	if _, static := p.Loads(plan.Equal); !static {
@@ -150,13 +153,14 @@ func LoadsOf(p *plan.Plan) *Loads {
 	for rank := range leaf {
 		leaf[rank] = t.Leaf(rank)
 	}
+	var path []topology.Wire
 	for m := range p.Schedule.All() {
-		spine, lane := t.SpineTop(p.Path(m.Src, m.Dst))
-		if spine == scheduler.None {
+		k := p.Path(m.Src, m.Dst)
+		if k == scheduler.None {
 			continue
 		}
-		up, down := t.Across(leaf[m.Src], leaf[m.Dst], spine, lane)
-		for _, w := range [2]topology.Wire{up, down} {
+		path = t.Between(path[:0], leaf[m.Src], leaf[m.Dst], k)
+		for _, w := range path {
 			cell := &l.cells[m.Phase*l.wires+int(w)]
 			*cell++
 			l.Most = max(l.Most, int(*cell))
@@ -220,7 +224,7 @@ func (s Source) Trees() []*CaseTree {
 
 func (s Source) shape() *topology.Tree {
 	for _, name := range slices.Sorted(maps.Keys(s.Plans)) {
-		if p := s.Plans[name]; p.Tree.Levels() == 2 {
+		if p := s.Plans[name]; Draws(p) {
 			return p.Tree.Healthy()
 		}
 	}

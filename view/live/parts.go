@@ -284,7 +284,7 @@ func drawTree(s *State, c *bench.Planned) (template.HTML, error) {
 		Dead []string
 		SVG  template.HTML
 	}{Case: c.Name, Dead: p.Tree.LinkNames(dead)}
-	if p.Tree.Levels() == 2 {
+	if figure.Draws(p) {
 		x, err := caseTree(s, c, p, dead)
 		if err == nil {
 			v.SVG, err = html.Tree(fmt.Sprintf("links-%x", sha256.Sum256([]byte(c.Name)))[:14], c.Name, x)

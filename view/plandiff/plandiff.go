@@ -118,18 +118,14 @@ func Compare(older, newer *plan.Plan) Diff {
 
 // says are the header lines that Compare looks at, as Line.Old.
 func says(p *plan.Plan) []Line {
-	fill := strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Tree.Fill()), " ", ","), "[]")
-	readers, builders := "all", "all"
-	if p.Tree.Roles() {
-		readers, builders = p.Tree.RoleLists()
-	}
+	words := p.Tree.Words()
 	return []Line{
 		{Key: "topology", Old: p.Notation()},
-		{Key: "fill", Old: fill},
+		{Key: "fill", Old: words.Fill},
 		{Key: "spines", Old: fmt.Sprint(p.Tree.Spines())},
 		{Key: "down", Old: orNone(p.DownNames())},
-		{Key: "readers", Old: readers},
-		{Key: "builders", Old: builders},
+		{Key: "readers", Old: cmp.Or(words.Readers, "all")},
+		{Key: "builders", Old: cmp.Or(words.Builders, "all")},
 		{Key: "unreachable", Old: orNone(plan.PairNames(p.Unreachable))},
 		{Key: "schedule", Old: p.ScheduleName()},
 		{Key: "routing", Old: p.Routing},

@@ -39,7 +39,7 @@ func NewLower(t *topology.Tree) *Tree {
 		f.addRoles(l)
 		f.Live = append(f.Live, 0)
 		for k := range f.Spines {
-			n := t.Live(l, k)
+			n := t.LiveCables(l, k)
 			f.Alive = append(f.Alive, n > 0)
 			f.Live[f.Leaves] += n
 			if t.Cables() > 1 {
@@ -49,7 +49,7 @@ func NewLower(t *topology.Tree) *Tree {
 		f.Leaves++
 	}
 	f.Pod = make([]int, f.Leaves)
-	if !t.Roles() {
+	if !t.Divided() {
 		f.R, f.B, f.Readers, f.Builders, f.Heard = f.N, f.N, f.First, f.First, f.Reach
 	}
 	return f
@@ -69,7 +69,7 @@ func (f *Tree) Part() {
 				f.apart[a*f.Leaves+b], f.apart[b*f.Leaves+a] = true, true
 				f.Reach[a] -= f.B[b]
 				f.Reach[b] -= f.B[a]
-				if f.Topology.Roles() {
+				if f.Topology.Divided() {
 					f.Heard[a] -= f.R[b]
 					f.Heard[b] -= f.R[a]
 				}
@@ -125,7 +125,7 @@ func (f *Tree) Pair(a, b int) bool {
 // addRoles notes the readers and builders of the next leaf, which is l of the tree.
 func (f *Tree) addRoles(l int) {
 	t := f.Topology
-	if !t.Roles() {
+	if !t.Divided() {
 		return
 	}
 	readers, builders := 0, 0
@@ -173,7 +173,7 @@ func Doubled(t *topology.Tree) *Tree {
 		leaf := l % t.Leaves()
 		f.Pod = append(f.Pod, t.Pod(leaf)+l/t.Leaves()*t.Pods())
 		for k := range f.Spines {
-			n := t.Live(leaf, k)
+			n := t.LiveCables(leaf, k)
 			f.Alive = append(f.Alive, n > 0)
 			if t.Cables() > 1 {
 				f.Cables = append(f.Cables, n)

@@ -123,7 +123,7 @@ func (f *Tree) ReaderOf(leaf int) (out []int32) {
 // if each that reads and builds also sends to itself.
 func (f *Tree) Most(a int) (most, self int) {
 	both := f.N[a]
-	if f.Topology.Roles() {
+	if f.Topology.Divided() {
 		both = f.B[a]
 		for _, reader := range f.ReaderOf(a) {
 			if reader == none {

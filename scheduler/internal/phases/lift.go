@@ -198,7 +198,7 @@ type Blocks struct {
 // read or only build, apart.
 func NewBlocks(f *fattree.Tree, phases int, of []slots.Slot) *Blocks {
 	t := &Blocks{f: f, Phases: phases, width: f.Topology.Builders(), Slots: of}
-	if f.Topology.Roles() {
+	if f.Topology.Divided() {
 		t.Slots = make([]slots.Slot, f.Topology.Readers()*t.width)
 	}
 	return t

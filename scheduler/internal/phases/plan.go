@@ -38,7 +38,7 @@ func Balanced(f *fattree.Tree) (*split.Split, split.Bound, error) {
 // neighbouring ranks, so they take each of n spines and of the n servers of a leaf once.
 func Shift(f *fattree.Tree) (t *slots.Table, spines []int) {
 	n := f.N[0]
-	if f.Topology.Roles() {
+	if f.Topology.Divided() {
 		return nil, nil
 	}
 	for k := range f.Spines {
@@ -80,7 +80,7 @@ func Of(s *split.Split, bound split.Bound, o schedules.Options) *slots.Table {
 // Finish gives the rows of readers and builders to their servers, and leaves out phases without a
 // message: above the bound a phase may hold nothing.
 func Finish(out *slots.Table, f *fattree.Tree, rows []slots.Slot, bound split.Bound) {
-	if f.Topology.Roles() {
+	if f.Topology.Divided() {
 		out.Spread(f.Topology, rows)
 	} else if out.Phases > bound.Phases {
 		out.DropEmpty()

@@ -24,7 +24,7 @@ type Rotation struct {
 func RotationOf(f *fattree.Tree) (r Rotation, spines []int, ok bool) {
 	r = Rotation{servers: f.Servers, leaves: f.Leaves, n: f.N[0]}
 	for _, n := range f.N {
-		if n != r.n || f.Topology.Roles() {
+		if n != r.n || f.Topology.Divided() {
 			return r, nil, false
 		}
 	}

@@ -18,7 +18,7 @@ func Balance(f *fattree.Tree) (*Split, Bound) {
 	f.Share()
 	b := Simple(f)
 	w := NewFluid(f)
-	if f.Topology.Roles() {
+	if f.Topology.Divided() {
 		w = NewFluid(f.Directed())
 		w.hallKnown = true // by lp
 	}

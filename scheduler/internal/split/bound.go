@@ -102,7 +102,7 @@ func dual(f *fattree.Tree, y []int64) int {
 func witness(f *fattree.Tree, y []int64) Bound {
 	b := Bound{Phases: dual(f, y), Kind: KindLP, Weights: make([]int64, 2*f.Topology.AllLinks())}
 	if f.Tops > 0 {
-		b.Weights = make([]int64, f.Topology.Wires())
+		b.Weights = make([]int64, f.Topology.AllWires())
 	}
 	for i, l := range f.Leaf {
 		for k := range f.Spines {

@@ -1,0 +1,69 @@
+package topology
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"evbench/internal/show"
+)
+
+// Words are what names a tree in files and on command lines: the notation, servers by leaf
+// ("4,4,3"), spines where the notation does not say them, all missing links in our names, and the
+// lists of WithRoles where some server has one role; "" what goes without saying.
+type Words struct{ Notation, Fill, Spines, Down, Readers, Builders string }
+
+func (t *Tree) Words() Words {
+	w := Words{
+		Notation: t.Notation(), Fill: strings.ReplaceAll(strings.Trim(fmt.Sprint(t.fill), "[]"), " ", ","),
+		Down: strings.Join(LinkNames(t.Missing()), ","),
+	}
+	if t.tops == 0 && t.cables == 1 && t.spines != t.ports {
+		w.Spines = strconv.Itoa(t.spines)
+	}
+	if t.Divided() {
+		w.Readers, w.Builders = t.RoleLists()
+	}
+	return w
+}
+
+// Lines are the lines that name a tree in files of plans.
+func (w Words) Lines() string {
+	text := fmt.Sprintf("# topology %s\n# fill %s\n", w.Notation, w.Fill)
+	if w.Spines != "" {
+		text += fmt.Sprintf("# spines %s\n", w.Spines)
+	}
+	text += fmt.Sprintf("# down %s\n", cmp.Or(w.Down, "none"))
+	if w.Readers != "" {
+		text += fmt.Sprintf("# readers %s\n# builders %s\n", w.Readers, w.Builders)
+	}
+	return text
+}
+
+// DeadText says how many links are dead, of how many.
+func (t *Tree) DeadText() string {
+	if t.tops == 0 {
+		dead, all := t.Damage()
+		return fmt.Sprintf("%d of %d links", dead, all)
+	}
+	var dead [2]int
+	for _, l := range t.Dead() {
+		if l.Above {
+			dead[1]++
+		} else {
+			dead[0]++
+		}
+	}
+	low := t.LowerLinks()
+	return fmt.Sprintf("%d of %d links and %d of %d top links", dead[0], low, dead[1], t.AllLinks()-low)
+}
+
+// ServersText says how many servers there are, and how many read and build where some do one alone.
+func (t *Tree) ServersText() string {
+	text := fmt.Sprintf("%d servers", t.Servers())
+	if t.Divided() {
+		text += fmt.Sprintf(" (%s, %s)", show.Plural(t.Readers(), "reader", "readers"), show.Plural(t.Builders(), "builder", "builders"))
+	}
+	return text
+}
