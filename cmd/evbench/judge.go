@@ -1,12 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
+	"evbench/internal/cmdline"
 	"evbench/internal/proc"
 	"evbench/site/engines"
 	"evbench/site/lft"
@@ -77,7 +80,15 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 	if err := words.Read(in, read); err != nil {
 		return nil, usage(err)
 	}
-	in.TablesFile = c.String("tables")
+	in.TablesFile, in.Flags = c.String("tables"), []string{"-t", in.Name}
+	if down := cmdline.Names(c, "down"); len(down) > 0 {
+		in.Flags = append(in.Flags, "--down", strings.Join(down, ","))
+	}
+	for _, flag := range []string{"hosts", "lids", "lmc", "roots"} {
+		if c.IsSet(flag) {
+			in.Flags = append(in.Flags, "--"+flag, fmt.Sprint(c.Value(flag)))
+		}
+	}
 	in.Tables, err = judgeTables(c, in)
 	return in, err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -13,9 +14,13 @@ import (
 
 	"evbench/internal/cmdline"
 	"evbench/internal/trust"
+	"evbench/model/order"
+	"evbench/model/order/verify"
+	"evbench/plan"
 	"evbench/site/host"
 	"evbench/site/mpi"
 	"evbench/site/netfile"
+	"evbench/site/network"
 	"evbench/site/wrapped"
 )
 
@@ -90,6 +95,10 @@ func mpiWrapAction(c *cli.Context) (err error) {
 func wrapOptions(c *cli.Context) (s *wrapped.Session, o wrapped.Options, err error) {
 	alone := c.NArg() == 0
 	switch {
+	case !c.IsSet("network") && !c.IsSet("plan"):
+		return nil, o, usagef("--network or --plan is missing")
+	case c.IsSet("network") && c.IsSet("plan") && !c.IsSet("tables"):
+		return nil, o, usagef("--network and --plan: give one of them, or --tables, too, to check the plan")
 	case alone && (c.String("out") == "" || c.String("hosts") == "" && !c.Bool("by-rank")):
 		return nil, o, usagef("give the program to run, for example: -- mpirun -n 16 ./program; without a program: --hosts FILE -o FILE")
 	case c.String("routes") == wrapped.OpenSM && c.String("pid") == "" && !alone:
@@ -111,6 +120,16 @@ func wrapOptions(c *cli.Context) (s *wrapped.Session, o wrapped.Options, err err
 			return nil, o, err
 		}
 	}
+	if c.IsSet("tables") {
+		o.Order = func(nodes []network.Node, hosts []plan.Host) (*wrapped.Ordered, error) {
+			return orderOf(c, o.Source, nodes, hosts)
+		}
+	}
+	source := o.Source
+	o.Judge = func(r io.Reader) (*wrapped.Ordered, error) { return judgeOrder(c, source, r) }
+	if o.PlanFile != "" {
+		o.Source = nil // only to check the plan
+	}
 	l := &wrapped.Launcher{Command: c.Args().Slice(), Stdout: c.App.Writer, Stderr: c.App.ErrWriter}
 	if c.Bool("json") {
 		l.Stdout = c.App.ErrWriter
@@ -124,4 +143,46 @@ func wrapOptions(c *cli.Context) (s *wrapped.Session, o wrapped.Options, err err
 			}
 		},
 	}, o, nil
+}
+
+// orderOf plans the order of messages between hosts over the tables of --tables.
+func orderOf(c *cli.Context, s *netfile.Source, nodes []network.Node, hosts []plan.Host) (*wrapped.Ordered, error) {
+	t, err := readRoutes(c.String("tables"), s.Net)
+	if err != nil {
+		return nil, err
+	}
+	p, err := order.Make(c.String("network"), t, order.Options{Nodes: nodes})
+	if err != nil {
+		return nil, fmt.Errorf("--tables %s: %w", c.String("tables"), err)
+	}
+	p.Hosts = hosts
+	if !c.Bool("quiet") {
+		fmt.Fprintln(c.App.ErrWriter, p.Answer())
+	}
+	return &wrapped.Ordered{Hash: p.Hash(), Phases: p.Phases, Least: p.Bound.Time, Write: p.WriteText}, nil
+}
+
+// judgeOrder checks a plan for given tables with those of --tables.
+func judgeOrder(c *cli.Context, s *netfile.Source, r io.Reader) (*wrapped.Ordered, error) {
+	f, err := verify.Read(r, host.Room(verify.MessageBytes))
+	if err != nil {
+		return nil, err
+	}
+	var with verify.Tables
+	switch {
+	case c.IsSet("tables"):
+		if with, err = judgedWith(c.String("tables"), s); err != nil {
+			return nil, err
+		}
+	case !c.Bool("any-tables"):
+		return nil, errors.New("it orders messages over the tables that it was made for: give --network and --tables to check that the switches still have them, or --any-tables")
+	}
+	report, err := verify.Check(f, with, 1)
+	if err == nil && !report.Valid {
+		err = errors.New(report.Offences[0].Text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &wrapped.Ordered{Hash: f.Header["hash"], Phases: f.Phases, Least: f.Bound}, nil
 }

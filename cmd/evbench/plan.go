@@ -16,13 +16,18 @@ import (
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
+	"evbench/site/netfile"
+	"evbench/site/network"
 	"evbench/topology"
 )
 
 func planAction(c *cli.Context) error {
+	if c.IsSet("tables") || c.IsSet("engine") {
+		return planTables(c)
+	}
 	t, hosts, rates, err := treeAndHosts(c)
 	if err != nil {
-		return err
+		return ofAnyShape(c, err)
 	}
 	rates.Slow = slices.DeleteFunc(rates.Slow, func(x topology.SlowLink) bool { return !t.LinkAlive(x.Link) }) // --down
 	if err := checkPlans(t.Servers(), 1); err != nil {
@@ -53,6 +58,20 @@ func planAction(c *cli.Context) error {
 		p.Describe(w, cost)
 		slower.Describe(w, t)
 	})
+}
+
+// ofAnyShape adds to an error what else there is for a network that is no tree.
+func ofAnyShape(c *cli.Context, err error) error {
+	src := c.String("topology")
+	s, other := netfile.Read(src, 0)
+	if other == nil {
+		_, other = network.Spineless(s.Whole)
+		if other == nil {
+			return err // a tree
+		}
+		return usagef("%w\n%s is a network all the same: for the best order of messages over its tables add --tables FILE, or --engine sssp", err, src)
+	}
+	return err
 }
 
 func writePlan(c *cli.Context, watch *stopwatch, write func(io.Writer) error, describe func(io.Writer)) error {

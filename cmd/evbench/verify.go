@@ -1,15 +1,21 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"errors"
 	"io"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
+	order "evbench/model/order/verify"
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/site/host"
+	"evbench/site/lft"
+	"evbench/site/netfile"
 	"evbench/site/network"
 	"evbench/topology"
 )
@@ -17,6 +23,9 @@ import (
 func verifyAction(c *cli.Context) error {
 	name := c.Args().First()
 	f, ordered, err := readPlan(name)
+	if given, ok := errors.AsType[*overTables](err); ok {
+		return verifyOrder(c, name, given.File)
+	}
 	if err != nil {
 		return usagef("%s: %w", name, err)
 	}
@@ -67,13 +76,102 @@ func liveNow(c *cli.Context, f *verify.File, ordered *verify.Ordered) (*topology
 	return p.Now(s.Net), nil
 }
 
-// readPlan reads a plan of either version, valid or not, from a file or, "-", standard input.
+// overTables is the plan file of an order over given tables.
+type overTables struct{ *order.File }
+
+func (*overTables) Error() string { return "it orders messages over given tables" }
+
+// readPlan reads a plan of version 1 or 2, valid or not, from a file or, "-", standard input. One of version 3 is an
+// *overTables.
 func readPlan(name string) (f *verify.File, o *verify.Ordered, err error) {
 	f, err = planFile(name, func(r io.Reader) (f *verify.File, err error) {
-		f, o, err = verify.ReadEither(r, host.Room(1))
+		in := bufio.NewReaderSize(r, 1<<16)
+		if head, _ := in.Peek(1 << 12); order.Is(head) {
+			given, err := order.Read(in, host.Room(order.MessageBytes))
+			if err != nil {
+				return nil, err
+			}
+			return nil, &overTables{given}
+		}
+		f, o, err = verify.ReadEither(in, host.Room(1))
 		return f, err
 	})
 	return f, o, err
+}
+
+// verifyOrder judges a plan over given tables, with those tables if they are given.
+func verifyOrder(c *cli.Context, name string, f *order.File) error {
+	for _, flag := range []string{"sizes", "allow-contention"} {
+		if c.IsSet(flag) {
+			return usagef("--%s: %s orders messages over given tables (version 3)", flag, name)
+		}
+	}
+	var with order.Tables
+	if c.IsSet("tables") || c.IsSet("engine") {
+		s, err := readSource(c, c.String("topology"))
+		if err != nil {
+			return err
+		}
+		if s.Net.MaxLID() == 0 {
+			if s.Net, err = s.Net.Numbered(0); err != nil {
+				return usage(err)
+			}
+		}
+		if c.IsSet("engine") {
+			with, err = computedWith(c, s)
+		} else {
+			with, err = judgedWith(c.String("tables"), s)
+		}
+		if err != nil {
+			return err
+		}
+	} else if c.IsSet("topology") {
+		return usagef("--topology: %s needs the tables, too: --tables FILE or --engine NAME", name)
+	}
+	report, err := order.Check(f, with, c.Int("first"))
+	if err != nil {
+		return usagef("%s: %w", name, err)
+	}
+	text, json := report.Answer(name, with.Net != nil).Before(report.WriteText, document("evbench/verify/3", struct {
+		Plan string `json:"plan"`
+		*order.Report
+	}{name, report}))
+	return judged(c, report.Valid, text, json)
+}
+
+// judgedWith are tables of a file for a judge that reads them itself: as they are, or JSON as OpenSM's text.
+func judgedWith(name string, s *netfile.Source) (with order.Tables, err error) {
+	in, err := openRoutes(name)
+	if err != nil {
+		return with, err
+	}
+	defer in.Close()
+	text, err := io.ReadAll(atomicfile.Text(in))
+	if err != nil {
+		return with, err
+	}
+	t, err := lft.Read(bytes.NewReader(text), s.Net) // so that what is wrong with the file is said as elsewhere
+	if err != nil {
+		return with, wrongIn(name, err)
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		return dumped(t)
+	}
+	return order.Tables{Net: s.Net, Dump: bytes.NewReader(text)}, nil
+}
+
+func computedWith(c *cli.Context, s *netfile.Source) (with order.Tables, err error) {
+	t, err := givenTables(c, s)
+	if err != nil {
+		return with, err
+	}
+	return dumped(t)
+}
+
+func dumped(t *lft.Tables) (order.Tables, error) {
+	var b bytes.Buffer
+	err := t.WriteDump(&b)
+	return order.Tables{Net: t.Net, Dump: &b}, err
 }
 
 func planFile[P any](name string, read func(io.Reader) (P, error)) (p P, err error) {

@@ -120,7 +120,7 @@ func (r *lineReader) notAPlan(line string) error {
 		return ErrOrdered
 	}
 	if version, ok := strings.CutPrefix(line, "evbench plan "); ok {
-		return fmt.Errorf("plan version %q; versions 1 and 2 are read", shorten([]byte(version)))
+		return fmt.Errorf("plan version %q; versions 1 and 2 are read here, and 3, over given tables, by verify and mpi wrap", shorten([]byte(version)))
 	}
 	return fmt.Errorf("not a plan file: it starts with \"# %s\"", firstLine)
 }

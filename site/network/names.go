@@ -23,7 +23,7 @@ type Index struct {
 func Names(n *Network) *Index {
 	x := names(n)
 	x.places = sync.OnceValue(func() *Places {
-		p, err := treeOf(n, n.linkRate(n.allHosts()))
+		p, err := treeOf(n, n.MessageRate(n.allHosts()))
 		if err != nil {
 			return nil
 		}

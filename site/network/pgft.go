@@ -114,21 +114,14 @@ func (g PGFT) Build(lmc int) (*Network, error) {
 
 // build makes the nodes of all levels and calls cable to join each level with the one above.
 func (g PGFT) build(notation string, lmc int, cable func(b *Builder, l int, levels []Node) error) (*Network, error) {
-	if lmc < 0 || lmc > maxLMC {
-		return nil, fmt.Errorf("LMC %d: must be 0..%d", lmc, maxLMC)
-	}
 	levels := make([]Node, len(g.M)+1) // first node of each level
 	for l := range g.M {
 		levels[l+1] = levels[l] + Node(g.Count(l))
 	}
-	hosts, nodes := g.Count(0), int(levels[len(g.M)])+g.Count(len(g.M))
-	if last := hosts<<lmc + 1<<lmc - 1 + nodes - hosts; last > maxLID {
-		return nil, fmt.Errorf("%s with LMC %d needs LIDs to %d, more than %d", notation, lmc, last, maxLID)
-	}
-	var b Builder
-	b.n.Notation = notation
-	for i := range hosts {
-		b.Host(Info{Name: "h" + strconv.Itoa(i), GUID: hostGUID(i), Port: hostGUID(i) + 1, LID: uint16((i + 1) << lmc), LMC: uint8(lmc)})
+	hosts := g.Count(0)
+	b, err := begin(notation, hosts, int(levels[len(g.M)])+g.Count(len(g.M))-hosts, lmc)
+	if err != nil {
+		return nil, err
 	}
 	lid := (hosts + 1) << lmc
 	for l := 1; l <= len(g.M); l++ {
@@ -140,11 +133,27 @@ func (g PGFT) build(notation string, lmc int, cable func(b *Builder, l int, leve
 		}
 	}
 	for l := range g.M {
-		if err := cable(&b, l, levels); err != nil {
+		if err := cable(b, l, levels); err != nil {
 			return nil, err
 		}
 	}
 	return b.Build(), nil
+}
+
+// begin adds the hosts of a regular network, which has so many switches.
+func begin(notation string, hosts, switches, lmc int) (*Builder, error) {
+	if lmc < 0 || lmc > maxLMC {
+		return nil, fmt.Errorf("LMC %d: must be 0..%d", lmc, maxLMC)
+	}
+	if last := hosts<<lmc + 1<<lmc - 1 + switches; last > maxLID {
+		return nil, fmt.Errorf("%s with LMC %d needs LIDs to %d, more than %d", notation, lmc, last, maxLID)
+	}
+	var b Builder
+	b.n.Notation = notation
+	for i := range hosts {
+		b.Host(Info{Name: "h" + strconv.Itoa(i), GUID: hostGUID(i), Port: hostGUID(i) + 1, LID: uint16((i + 1) << lmc), LMC: uint8(lmc)})
+	}
+	return &b, nil
 }
 
 func (g PGFT) cable(b *Builder, l int, levels []Node) error {

@@ -31,7 +31,7 @@ type Places struct {
 // the error says where it deviates. A leaf has as many ports for servers as the notation says or,
 // without one, as the leaf with the most hosts has hosts.
 func TreeOf(n *Network) (*Places, error) {
-	return treeAt(n, n.linkRate(n.allHosts()))
+	return treeAt(n, n.MessageRate(n.allHosts()))
 }
 
 // treeAt is TreeOf with the rate of a message.
@@ -234,7 +234,7 @@ func (p *Places) missing(n *Network) (dead []topology.Link) {
 // For returns the tree whose servers are the given hosts, on each leaf in their order. Links are
 // dead if network n, the same with fewer cables, has no cable for them.
 func (p *Places) For(n *Network, hosts []Node) (*Places, error) {
-	if rate := n.linkRate(hosts); rate != p.rate && rate > 0 {
+	if rate := n.MessageRate(hosts); rate != p.rate && rate > 0 {
 		q, err := treeAt(p.net, rate)
 		if err != nil {
 			return nil, err
@@ -290,7 +290,7 @@ func Match(t *topology.Tree, n *Network) (*Places, error) {
 		err = p.different()
 	}
 	if err == nil {
-		p.rate, p.lanes = n.linkRate(p.Host), true
+		p.rate, p.lanes = n.MessageRate(p.Host), true
 		p.lanes = t.Levels() == 2 && p.parallel(n, t.Leaves()) <= t.Cables() // else of 0.1.0, or of other hosts
 		p.join(n)
 		err = p.single()

@@ -53,9 +53,9 @@ func (n *Network) UsualRate(cables []Cable) (usual float64) {
 	return usual
 }
 
-// linkRate returns the rate of a message: that of most of some hosts' cables or, where it is not
+// MessageRate returns the rate of a message: that of most of some hosts' cables or, where it is not
 // known, that of most cables between switches; 0: neither is.
-func (n *Network) linkRate(hosts []Node) float64 {
+func (n *Network) MessageRate(hosts []Node) float64 {
 	var own []Cable
 	for _, v := range hosts {
 		own = append(own, Cable{End{v, 1}, n.Leaf(v)})
@@ -66,7 +66,7 @@ func (n *Network) linkRate(hosts []Node) float64 {
 // Capacities returns how many messages the cable at a port carries at once, each at the rate of most
 // hosts: 1 where its rate is not known, less for a slower cable. It is nil where all are 1.
 func (n *Network) Capacities() func(End) float64 {
-	rate := n.linkRate(n.allHosts())
+	rate := n.MessageRate(n.allHosts())
 	if rate == 0 || !slices.ContainsFunc(n.SwitchCables(), func(c Cable) bool { r := n.Rate(c.A); return r > 0 && r != rate }) {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"evbench/internal/show"
 )
 
-// A Shape is a regular network that has not been built yet: a PGFT or a QFT.
+// A Shape is a network of a notation that has not been built yet.
 type Shape interface {
 	// Build returns the network, with 2^lmc LIDs for a host.
 	Build(lmc int) (*Network, error)
@@ -18,7 +18,7 @@ type Shape interface {
 }
 
 const (
-	howToWrite  = "write FT(L;M0,M1,…), kary(k;n), XGFT(h;m…;w…), PGFT(h;m…;w…;p…) or QFT(h;m…;w…;p…)"
+	howToWrite  = "write FT(L;M0,M1,…), kary(k;n), XGFT(h;m…;w…), PGFT(h;m…;w…;p…), QFT(h;m…;w…;p…), Dragonfly(p;a;h;g), HyperX(s1,s2,…;p) or Jellyfish(n;r;p;seed)"
 	maxNotation = 1 << 10
 )
 
@@ -53,6 +53,8 @@ func (n *Network) Shape() (Shape, error) {
 //	XGFT(h;m;w)      PGFT(h;m;w;p) with one cable between parent and child
 //	PGFT(h;m;w;p)    see PGFT
 //	QFT(h;m;w;p)     see QFT
+//	Dragonfly(p;a;h;g), HyperX(s1,…;p), Jellyfish(n;r;p;seed)
+//	                 see their types
 func ParseShape(notation string) (Shape, error) {
 	s, err := parseShape(notation)
 	if err != nil {
@@ -75,12 +77,15 @@ func parseShape(notation string) (Shape, error) {
 		return nil, err
 	}
 	kind = strings.ToUpper(strings.TrimSpace(kind))
-	want, ok := map[string]int{"FT": 2, "KARY": 2, "XGFT": 3, "PGFT": 4, "QFT": 4}[kind]
+	want, ok := map[string]int{"FT": 2, "KARY": 2, "XGFT": 3, "PGFT": 4, "QFT": 4, "DRAGONFLY": 4, "HYPERX": 2, "JELLYFISH": 4}[kind]
 	if !ok {
 		return nil, fmt.Errorf("no kind %q; %s", kind, howToWrite)
 	}
-	if len(lists) != want || len(lists[0]) != 1 {
+	if len(lists) != want || len(lists[0]) != 1 && kind != "HYPERX" {
 		return nil, fmt.Errorf("%d groups of numbers; %s", len(lists), howToWrite)
+	}
+	if kind == "DRAGONFLY" || kind == "HYPERX" || kind == "JELLYFISH" {
+		return directShape(kind, lists)
 	}
 	if h := lists[0][0]; kind != "KARY" {
 		for i, l := range lists[1:] {
@@ -116,6 +121,24 @@ func shape(kind string, v [][]int) (Shape, error) {
 		return q, q.check()
 	}
 	return g, g.check()
+}
+
+func directShape(kind string, v [][]int) (Shape, error) {
+	for i, l := range v {
+		if len(l) != 1 && (kind != "HYPERX" || i > 0) {
+			return nil, fmt.Errorf("%d numbers in group %d; %s", len(l), i+1, howToWrite)
+		}
+	}
+	switch kind {
+	case "DRAGONFLY":
+		d := Dragonfly{v[0][0], v[1][0], v[2][0], v[3][0]}
+		return d, d.check()
+	case "HYPERX":
+		x := HyperX{v[0], v[1][0]}
+		return x, x.check()
+	}
+	j := Jellyfish{v[0][0], v[1][0], v[2][0], uint64(v[3][0])}
+	return j, j.check()
 }
 
 // fatTree returns the tree in which a switch below the top has as many cables

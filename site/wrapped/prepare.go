@@ -1,6 +1,7 @@
 package wrapped
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -44,23 +45,46 @@ type Options struct {
 	Seed   uint64
 
 	Temp string // directory for files needed while the program runs
+
+	// Order orders the messages of hosts over the tables that the network has; nil: a plan has routes of
+	// its own, in a tree. Routes are then NoRoutes.
+	Order func(nodes []network.Node, hosts []plan.Host) (*Ordered, error)
+	// Judge checks a plan file that begins with OrderedPlan.
+	Judge func(io.Reader) (*Ordered, error)
+}
+
+// OrderedPlan begins a plan file for given tables.
+const OrderedPlan = "# evbench plan 3\n"
+
+// Ordered is a plan that orders messages over given tables.
+type Ordered struct {
+	Hash   string
+	Phases int
+	Least  float64               // message times: no order takes fewer
+	Write  func(io.Writer) error // nil: it is in a file already
 }
 
 // Prepare plans, writes the plan, and completes a session. A launcher without a command is for
 // later. It refuses wrong input, and tables of a directory that another process owns; it does not
 // touch the network.
 func Prepare(ctx context.Context, o Options, s *Session, r *Report) error {
-	if err := s.programs(ctx, o.Temp); err != nil {
-		return err
-	}
 	s.Order.Times = filepath.Join(o.Temp, "times")
 	r.Schema, r.Network, r.Routes, r.Rounds = Schema, o.Network, o.Routes, s.Rounds
 	if o.Source == nil {
-		return taken(o.PlanFile, s, r)
+		if err := taken(o, s, r); err != nil {
+			return err
+		}
+		return s.programs(ctx, o.Temp)
+	}
+	if err := s.programs(ctx, o.Temp); err != nil {
+		return err
 	}
 	hosts, err := hostsOf(ctx, o, s.Launcher)
 	if err != nil {
 		return err
+	}
+	if o.Order != nil {
+		return ordered(o, s, r, hosts)
 	}
 	j, err := NewJob(o.Source.Whole, o.Source.Net, hosts)
 	if err != nil {
@@ -99,20 +123,76 @@ func (s *Session) programs(ctx context.Context, temp string) (err error) {
 	return err
 }
 
+// ordered plans the messages of hosts over the tables that are in place.
+func ordered(o Options, s *Session, r *Report, hosts []Host) error {
+	nodes, named := make([]network.Node, len(hosts)), []plan.Host(nil)
+	for i, h := range hosts {
+		if nodes[i] = h.Node; h.Name != "" {
+			named = append(named, plan.Host{Name: h.Name, Ranks: h.Ranks, Adapter: h.Adapter, Order: h.Order})
+		}
+		r.Ranks += h.Ranks
+	}
+	made, err := o.Order(nodes, named)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.Network, err)
+	}
+	s.choose(named)
+	if o.Out == "" {
+		o.Out = filepath.Join(o.Temp, "plan.txt")
+	}
+	if err := atomicfile.Write(o.Out, made.Write); err != nil {
+		return err
+	}
+	r.Plan, r.Hosts, r.Phases = made.Hash, len(hosts), made.Phases
+	r.link, r.host = r.Ranks/r.Hosts, r.Ranks/r.Hosts
+	if own := distinct(named); made.Least > 0 && own == len(named) { // messages inside hosts pass no link
+		r.Bound = float64(len(hosts)-1) / made.Least
+	} else if own < len(named) {
+		r.Hosts, r.Adapters, r.Least = own, len(hosts), int(made.Least)
+	}
+	s.Order.Plan, err = filepath.Abs(o.Out)
+	return err
+}
+
+// distinct returns how many hosts have these adapters.
+func distinct(adapters []plan.Host) int {
+	names := map[string]bool{}
+	for _, h := range adapters {
+		names[h.Name] = true
+	}
+	return len(names)
+}
+
 // taken uses a plan as it is, after checking that it is one.
-func taken(file string, s *Session, r *Report) error {
+func taken(o Options, s *Session, r *Report) error {
+	file := o.PlanFile
 	f, err := atomicfile.Open(file)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	p, err := plan.Read(f)
+	in := bufio.NewReader(f)
+	if first, _ := in.Peek(len(OrderedPlan)); o.Judge != nil && string(first) == OrderedPlan {
+		made, err := o.Judge(in)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		r.Plan, r.Phases = made.Hash, made.Phases
+		return s.follow(f, file)
+	}
+	p, err := plan.Read(in)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	if err := p.Tree.AllBoth("programs are wrapped with plans"); err != nil {
 		return fmt.Errorf("%s: %w; plan without --readers and --builders", file, err)
 	}
+	r.Plan, r.Phases = p.Hash(), p.Phases()
+	return s.follow(f, file)
+}
+
+// follow has ranks follow the plan of a file, and their hosts' adapters.
+func (s *Session) follow(f *os.File, name string) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
@@ -121,8 +201,7 @@ func taken(file string, s *Session, r *Report) error {
 		return err
 	}
 	s.choose(hosts)
-	r.Plan, r.Phases = p.Hash(), p.Phases()
-	s.Order.Plan, err = filepath.Abs(file)
+	s.Order.Plan, err = filepath.Abs(name)
 	return err
 }
 

@@ -39,6 +39,9 @@ type Input struct {
 	Rate              float64         // of links, bit/s; 0: not known
 
 	ResultFile, TablesFile string // for errors, "" where they are from none
+
+	// Flags name the network, its dead parts and the hosts, for further commands.
+	Flags []string
 }
 
 // A Verdict is the result of Judge. Parts that do not apply are nil, and a note says why.
@@ -63,6 +66,7 @@ type Verdict struct {
 	Slow     []string  `json:"slow_links,omitempty"` // with what is left of their rate
 	Repairs  []Repair  `json:"repairs,omitempty"`
 	Rerouted []Tables  `json:"rerouted,omitempty"` // by other engines, the best first
+	Ordered  *Ordered  `json:"ordered,omitempty"`
 	Planned  *Planned  `json:"planned,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`
 	// Guess says why shares of the link rate are guesses, "" where they are not.
@@ -180,6 +184,7 @@ func Judge(in Input) (*Verdict, error) {
 	if err != nil {
 		return nil, within(in.ResultFile, err)
 	}
+	v.order(f, in)
 	v.reroute(f, in)
 	v.drawing, v.notDrawn = f.drawing(v, in.Roots, b)
 	return v, nil

@@ -240,6 +240,9 @@ func (v *Verdict) repairs(add func(string, string, ...any)) {
 
 func (v *Verdict) advice(add func(string, string, ...any)) {
 	v.repairs(add)
+	if o := v.Ordered; o != nil {
+		add("order", "%s in %s over the present tables, with the best order of messages: %s", percent(o.Efficiency), show.Plural(o.Phases, "step", "steps"), o.Command)
+	}
 	var all []string
 	for _, t := range v.Rerouted {
 		if t.Phased == 0 {
@@ -272,7 +275,7 @@ const enough = 0.95
 // Answer is the verdict in a few sentences: the measured share of the possible rate, then its
 // obstacle, and the remedy.
 func (v *Verdict) Answer() answer.Answer {
-	parts := []string{v.share(), v.guess(), v.slowest(), v.byTables(), v.firstRepair()}
+	parts := []string{v.share(), v.guess(), v.slowest(), v.byTables(), v.byOrder(), v.firstRepair()}
 	a := answer.Answer{
 		Question: "Is this all-to-all exchange good for its network?",
 		Verdict:  v.verdict(),
@@ -397,6 +400,15 @@ func (v *Verdict) byTables() string {
 		text += fmt.Sprintf("; tables of %s allow %s", best.Engine, percent(best.Unphased))
 	}
 	return text + "."
+}
+
+// byOrder says what the best order of messages gives over the tables, if the usual one gives less.
+func (v *Verdict) byOrder() string {
+	o := v.Ordered
+	if o == nil || o.Efficiency <= tooGood*v.Tables.Phased {
+		return ""
+	}
+	return fmt.Sprintf("In phases, the order of ranks gives %s over them, the best order of messages %s.", percent(v.Tables.Phased), percent(o.Efficiency))
 }
 
 func (v *Verdict) firstRepair() string {

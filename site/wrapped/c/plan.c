@@ -251,16 +251,37 @@ static int hosts(struct plan *p, const char *text, char why[PLAN_WHY])
 	return named > 0 ? group(p, why) : 0;
 }
 
-static const char first_line[] = "# evbench plan 1\n";
+/* hosts_only takes the hosts of a plan over given tables, of a network of any shape: their
+ * positions are their ranks. */
+static int hosts_only(struct plan *p, struct header hosts, char why[PLAN_WHY])
+{
+	const char *at = hosts.at;
+	int n = number(&at, hosts.end, MAX_POSITIONS);
+	if (n < 1 || at != hosts.end)
+		return wrong(why, "hosts: write a number from 1 to %d", MAX_POSITIONS);
+	p->positions = p->servers = n;
+	p->index = malloc(n * sizeof *p->index);
+	p->server = calloc(n, sizeof *p->server);
+	if (!p->index || !p->server)
+		return wrong(why, "no memory");
+	for (int i = 0; i < n; i++) {
+		p->index[i] = i;
+		p->server[i] = (struct plan_server){.position = i, .slots = 1, .first = i, .next = -1};
+	}
+	return 0;
+}
+
+static const char first_line[] = "# evbench plan 1\n", first_of_tables[] = "# evbench plan 3\n";
 
 static int read_all(struct plan *p, const char *text, size_t len, char why[PLAN_WHY])
 {
 	const char *end = text + len, *line_end;
-	struct header topology = {0}, filling = {0}, phases = {0}, hash = {0}, h;
+	struct header topology = {0}, filling = {0}, phases = {0}, hash = {0}, count = {0}, h;
 	struct sha sha = sha_begin;
 	char hex[65];
-	if (len < sizeof first_line - 1 || memcmp(text, first_line, sizeof first_line - 1) != 0)
-		return wrong(why, "not a plan file in text form: it starts with \"# evbench plan 1\"");
+	int tables = len >= sizeof first_of_tables - 1 && memcmp(text, first_of_tables, sizeof first_of_tables - 1) == 0;
+	if (!tables && (len < sizeof first_line - 1 || memcmp(text, first_line, sizeof first_line - 1) != 0))
+		return wrong(why, "not a plan file in text form: it starts with \"# evbench plan 1\", or 3");
 	for (const char *line = text; line < end; line = line_end + 1) {
 		line_end = memchr(line, '\n', end - line);
 		if (!line_end)
@@ -279,7 +300,16 @@ static int read_all(struct plan *p, const char *text, size_t len, char why[PLAN_
 			phases = h;
 		else if (key_is(&h, line, line_end, "hash"))
 			hash = h;
-		else if (key_is(&h, line, line_end, "topology"))
+		else if (tables) {
+			static const char *const covered[] = {"guids", "readers", "builders", "undelivered", "tables"};
+			int add = key_is(&h, line, line_end, "hosts");
+			if (add)
+				count = h;
+			for (size_t i = 0; i < sizeof covered / sizeof *covered; i++)
+				add |= key_is(&h, line, line_end, covered[i]);
+			if (add)
+				sha_add(&sha, line, line_end + 1 - line);
+		} else if (key_is(&h, line, line_end, "topology"))
 			topology = h, sha_add(&sha, line, line_end + 1 - line);
 		else if (key_is(&h, line, line_end, "fill"))
 			filling = h, sha_add(&sha, line, line_end + 1 - line);
@@ -289,8 +319,8 @@ static int read_all(struct plan *p, const char *text, size_t len, char why[PLAN_
 	p->end = end;
 	if (!p->body)
 		p->body = end;
-	if (!topology.at || !filling.at || !phases.at || !hash.at)
-		return wrong(why, "the header must have topology, fill, phases and hash");
+	if (!phases.at || !hash.at || (tables ? !count.at : !topology.at || !filling.at))
+		return wrong(why, tables ? "the header must have hosts, phases and hash" : "the header must have topology, fill, phases and hash");
 	sha_hex(&sha, hex);
 	snprintf(p->hash, sizeof p->hash, "sha256:%s", hex);
 	if ((size_t)(hash.end - hash.at) != strlen(p->hash) || memcmp(hash.at, p->hash, strlen(p->hash)) != 0)
@@ -298,7 +328,7 @@ static int read_all(struct plan *p, const char *text, size_t len, char why[PLAN_
 	p->phases = number(&phases.at, phases.end, MAX_PHASES);
 	if (p->phases < 0 || phases.at != phases.end)
 		return wrong(why, "phases: write a number up to %d", MAX_PHASES);
-	return fill(p, topology, filling, why) || hosts(p, text, why);
+	return (tables ? hosts_only(p, count, why) : fill(p, topology, filling, why)) || hosts(p, text, why);
 }
 
 int plan_read(struct plan *p, const char *text, size_t len, char why[PLAN_WHY])

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/internal/answer"
+	"evbench/internal/proc"
+	"evbench/model/order"
+	"evbench/plan"
+	"evbench/site/engines"
+	"evbench/site/lft"
+	"evbench/site/netfile"
+	"evbench/site/network"
+)
+
+// planTables plans an order of messages over the tables of a network of any shape.
+func planTables(c *cli.Context) error {
+	s, err := readSource(c, c.String("topology"))
+	if err != nil {
+		return err
+	}
+	if s.Net.MaxLID() == 0 {
+		if s.Net, err = s.Net.Numbered(0); err != nil {
+			return usage(err)
+		}
+	}
+	job, err := jobOf(c, s.Net)
+	if err != nil {
+		return err
+	}
+	if err := checkPlans(len(job.Nodes), 1); err != nil {
+		return err
+	}
+	o := order.Options{Nodes: job.Nodes, Drop: c.Bool("drop-unreachable")}
+	if o.Reads, err = ranksOf(c, "readers", s.Net, job.Nodes); err == nil {
+		o.Builds, err = ranksOf(c, "builders", s.Net, job.Nodes)
+	}
+	if err != nil {
+		return err
+	}
+	var watch stopwatch
+	watch.stage("tables")
+	t, err := givenTables(c, s)
+	if err != nil {
+		return err
+	}
+	watch.stage("order")
+	p, err := proc.Made(c.Context, func() (*order.Plan, error) { return order.Make(c.String("topology"), t, o) })
+	if lost, ok := errors.AsType[*order.LostError](err); ok {
+		return usagef("%s: %w (--drop-unreachable leaves out what the tables do not deliver)", tablesName(c), lost)
+	} else if err != nil {
+		return usage(err)
+	}
+	watch.stage("")
+	if p.Hosts = namesOf(job); s.Form != netfile.Notation && job.Names == nil {
+		p.Hosts = ownNames(s.Net, job)
+	}
+	write := p.WriteText
+	if c.String("format") == "json" {
+		write = p.WriteJSON
+	}
+	return writePlan(c, &watch, write, func(w io.Writer) {
+		a := p.Answer()
+		if name := c.String("out"); name != "" && name != "-" {
+			check := []string{"--any-tables"}
+			if c.IsSet("tables") {
+				check = []string{"-t", c.String("topology"), "--tables", c.String("tables")}
+			}
+			a.Next = []string{fmt.Sprintf("evbench mpi wrap %s --plan %s -- mpirun -n %d PROGRAM", answer.Typed(check...), answer.Typed(name), len(p.Nodes))}
+		}
+		_ = a.WriteText(w)
+		p.Describe(w)
+	})
+}
+
+// jobOf is the hosts of --hosts, or all.
+func jobOf(c *cli.Context, n *network.Network) (network.Job, error) {
+	if !c.IsSet("hosts") {
+		return network.AllHosts(n), nil
+	}
+	job, err := netfile.ReadHosts(c.String("hosts"), n)
+	if err != nil {
+		return job, usagef("--hosts: %w", err)
+	}
+	return job, nil
+}
+
+// namesOf are the hosts of a job as its list names them, nil without one.
+func namesOf(job network.Job) (out []plan.Host) {
+	if job.Names == nil {
+		return nil
+	}
+	for i := range job.Nodes {
+		at := i
+		if job.Host != nil {
+			at = job.Host[i]
+		}
+		out = append(out, plan.Host{Name: job.Names[at], Ranks: job.Slots, Adapter: job.Adapters[i], Order: i})
+	}
+	return out
+}
+
+// ownNames are the hosts as the network names them, nil if two have the same name.
+func ownNames(n *network.Network, job network.Job) (out []plan.Host) {
+	seen := map[string]bool{}
+	for i, v := range job.Nodes {
+		name := n.HostName(v)
+		if name == "" || len(name) > 63 || seen[name] {
+			return nil
+		}
+		seen[name] = true
+		out = append(out, plan.Host{Name: name, Ranks: job.Slots, Order: i})
+	}
+	return out
+}
+
+// ranksOf is which hosts a flag names; nil without it.
+func ranksOf(c *cli.Context, flag string, n *network.Network, nodes []network.Node) ([]bool, error) {
+	if !c.IsSet(flag) {
+		return nil, nil
+	}
+	job, err := netfile.ReadHosts(c.String(flag), n)
+	if err != nil {
+		return nil, usagef("--%s: %w", flag, err)
+	}
+	return order.Ranks(nodes, job.Nodes), nil
+}
+
+func tablesName(c *cli.Context) string {
+	if c.IsSet("tables") {
+		return "--tables " + c.String("tables")
+	}
+	return "--engine " + c.String("engine")
+}
+
+// givenTables are the tables of --tables, or those that the engine of --engine computes.
+func givenTables(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
+	if c.IsSet("tables") {
+		return readRoutes(c.String("tables"), s.Net)
+	}
+	t, err := proc.Made(c.Context, func() (*lft.Tables, error) {
+		return engines.Compute(c.String("engine"), s.Net, engines.Options{Roots: s.Roots, Seed: c.Uint64("seed")})
+	})
+	return t, usage(err)
+}

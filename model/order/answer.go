@@ -1,0 +1,224 @@
+package order
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"evbench/internal/answer"
+	"evbench/internal/show"
+	"evbench/site/network"
+)
+
+// Schema names the form of the JSON document.
+const Schema = "evbench/plan/3"
+
+// An order is GOOD up to 3 %, or two steps, above the bound.
+const near, nearSteps = 1.03, 2
+
+// Figures are what an order of messages promises, beside others. Times are message times.
+type Figures struct {
+	Time   float64
+	Least  float64 // no order over these tables takes less
+	Linear float64 // the linear shift in the order of ranks, as MPI's pairwise exchange
+	Load   int     // the most messages that a host sends, or receives
+}
+
+// Figures counts them. O(messages · hops).
+func (p *Plan) Figures() (f Figures) {
+	f.Time, f.Least, f.Linear = p.Time(p.Schedule), p.Bound.Time, p.Time(p.LinearShift())
+	for _, n := range p.Loads()[:2*p.Problem.Hosts] {
+		f.Load = max(f.Load, int(n))
+	}
+	return f
+}
+
+// Answer says how long the exchange takes in this order, how far that is from the least, and how long in
+// the usual one.
+func (p *Plan) Answer() answer.Answer {
+	f := p.Figures()
+	a := answer.Answer{Question: "In which order of messages is the exchange shortest over these tables?", Verdict: answer.Good}
+	a.Sentence = fmt.Sprintf("in this order the exchange takes %s, ", steps(f.Time))
+	switch {
+	case f.Time <= f.Least:
+		a.Sentence += "the least that these tables allow"
+	case f.Time <= max(near*f.Least, f.Least+nearSteps):
+		a.Sentence += fmt.Sprintf("%.1f %% above the least that these tables allow", 100*(f.Time/f.Least-1))
+	default:
+		a.Verdict = answer.Unknown
+		a.Sentence += fmt.Sprintf("and no order over these tables takes less than %s; whether one of less exists is not known", amount(f.Least))
+	}
+	a.Sentence += fmt.Sprintf("; in the order of ranks it takes %s.", amount(f.Linear))
+	a.Why = []string{p.witness()}
+	if n := p.Tables.Net; n.Guess != "" {
+		a.Verdict, a.Sentence = answer.Unknown, a.Sentence+" The rates are a guess: "+n.Guess+"."
+	}
+	return a
+}
+
+func steps(x float64) string {
+	if x == 1 {
+		return "1 step"
+	}
+	return amount(x) + " steps"
+}
+
+func amount(x float64) string {
+	if x == float64(int(x)) {
+		return show.Commas(int(x))
+	}
+	return fmt.Sprintf("%.1f", x)
+}
+
+// witness says why no order is shorter.
+func (p *Plan) witness() string {
+	b := p.Bound
+	if b.Link < 0 {
+		return "no host has a message for another"
+	}
+	n, e := p.Tables.Net, p.Links[b.Link]
+	text := ""
+	switch {
+	case b.Link < p.Problem.Hosts:
+		text = fmt.Sprintf("%s sends %s", n.Name(e.Node), show.Plural(b.Load, "message", "messages"))
+	case b.Link < 2*p.Problem.Hosts:
+		text = fmt.Sprintf("%s receives %s", n.Name(p.Nodes[b.Link-p.Problem.Hosts]), show.Plural(b.Load, "message", "messages"))
+	default:
+		text = fmt.Sprintf("%s to %s carries %s", n.EndName(e), n.Name(n.At(e.Node, int(e.Port)).Node), show.Plural(b.Load, "message", "messages"))
+	}
+	if room := p.Room[b.Link]; room > 1 {
+		text += fmt.Sprintf(", %d at once", room)
+	}
+	if share := p.Share[b.Link]; share < 1 {
+		text += fmt.Sprintf(", each at %.0f %% of the rate of most hosts", 100*share)
+	}
+	return text
+}
+
+// Over returns the first pairs of hosts whose messages pass a link, at most so many.
+func (p *Plan) Over(link, most int) (pairs [][2]int) {
+	for src := range p.Problem.Hosts {
+		for dst := range p.Problem.Hosts {
+			if src == dst || !p.Meets(src, dst) {
+				continue
+			}
+			on := link == src || link == p.Problem.Hosts+dst
+			for _, l := range p.between(p.entry(src, dst)) {
+				on = on || int(l) == link
+			}
+			if on {
+				if pairs = append(pairs, [2]int{src, dst}); len(pairs) == most {
+					return pairs
+				}
+			}
+		}
+	}
+	return pairs
+}
+
+// Describe prints the figures.
+func (p *Plan) Describe(w io.Writer) {
+	f := p.Figures()
+	share := func(time float64) string { return fmt.Sprintf("%.1f %%", 100*float64(f.Load)/time) }
+	fmt.Fprintf(w, "  %s, %s, tables of %s\n\n", show.Plural(p.Problem.Hosts, "host", "hosts"), show.Plural(p.Messages(), "message", "messages"), p.Tables.Engine)
+	lines := [][]string{
+		{"order", "steps", "of the link rate", ""},
+		{"planned", amount(f.Time), share(f.Time), "with a barrier after each step; " + made[p.Made]},
+		{"ranks", amount(f.Linear), share(f.Linear), "linear shift with a barrier after each step"},
+		{"none", amount(f.Least), share(f.Least), "at best: all messages at once, links shared fairly"},
+	}
+	show.Align(w, lines, show.Column{}, show.Column{Right: true}, show.Column{Right: true}, show.Column{})
+	if p.Bound.Link >= 2*p.Problem.Hosts {
+		fmt.Fprintf(w, "\n  %s:", p.witness())
+		for _, pair := range p.Over(p.Bound.Link, 4) {
+			fmt.Fprintf(w, " %s-%s", p.hostName(pair[0]), p.hostName(pair[1]))
+		}
+		if p.Bound.Load > 4 {
+			fmt.Fprint(w, " …")
+		}
+		fmt.Fprintln(w)
+	}
+	if len(p.Missing) > 0 {
+		first := p.Missing[0]
+		fmt.Fprintf(w, "  %s left out, which the tables do not deliver: the first is from %s to %s\n",
+			show.Plural(len(p.Missing), "message is", "messages are"), p.hostName(int(first[0])), p.hostName(int(first[1])))
+	}
+}
+
+func (p *Plan) hostName(rank int) string { return p.Tables.Net.Name(p.Nodes[rank]) }
+
+// made says by which rule an order was made.
+var made = map[string]string{
+	"linear-shift":           "the order of ranks is best",
+	"linear-shift-by-switch": "linear shift in the order of switches",
+	"shift-by-port":          "the switches of a phase are shifted, and their ports",
+	"spread-by-port":         "the ports of a switch send to different switches",
+	"xor":                    "ranks whose difference in bits is that of the phase",
+	"greedy":                 "fullest links first",
+	"ejection":               "fullest links first, then exchanged",
+}
+
+// A document is the plan as JSON.
+type document struct {
+	Schema   string   `json:"schema"`
+	Network  string   `json:"network"`
+	Engine   string   `json:"engine"`
+	Tables   string   `json:"tables"`
+	Hosts    []string `json:"hosts"`
+	Messages int      `json:"messages"`
+	Made     string   `json:"made"`
+	Steps    float64  `json:"steps"`
+	Bound    struct {
+		Steps float64     `json:"steps"`
+		Link  string      `json:"link"`
+		Load  int         `json:"messages"`
+		Pairs [][2]string `json:"pairs"` // the first
+	} `json:"bound"`
+	Linear  float64     `json:"linear_shift_steps"`
+	Missing [][2]string `json:"undelivered,omitempty"`
+	// Phases are the messages of each phase: source and destination, places in Hosts.
+	Phases [][][2]int32 `json:"phases"`
+}
+
+const namedPairs = 20
+
+// WriteJSON writes the plan as one document, which no command reads.
+func (p *Plan) WriteJSON(w io.Writer) error {
+	f := p.Figures()
+	d := document{
+		Schema: Schema, Network: p.Network, Engine: p.Tables.Engine, Tables: Sum(p.Tables, p.Problem, p.Nodes),
+		Messages: p.Messages(), Made: p.Made, Steps: f.Time, Linear: f.Linear, Phases: make([][][2]int32, p.Phases),
+	}
+	for _, v := range p.Nodes {
+		d.Hosts = append(d.Hosts, p.Tables.Net.Name(v))
+	}
+	d.Bound.Steps, d.Bound.Link, d.Bound.Load = f.Least, p.LinkName(p.Bound.Link), p.Bound.Load
+	for _, pair := range p.Over(p.Bound.Link, namedPairs) {
+		d.Bound.Pairs = append(d.Bound.Pairs, [2]string{p.hostName(pair[0]), p.hostName(pair[1])})
+	}
+	for _, pair := range p.Missing {
+		d.Missing = append(d.Missing, [2]string{p.hostName(int(pair[0])), p.hostName(int(pair[1]))})
+	}
+	first, in := p.byPhase()
+	for k := range p.Phases {
+		for _, m := range in[first[k]:first[k+1]] {
+			d.Phases[k] = append(d.Phases[k], [2]int32{m / int32(p.hosts), m % int32(p.hosts)})
+		}
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(d)
+}
+
+// Ranks returns which of some hosts are among others.
+func Ranks(nodes []network.Node, of []network.Node) []bool {
+	in := map[network.Node]bool{}
+	for _, v := range of {
+		in[v] = true
+	}
+	out := make([]bool, len(nodes))
+	for i, v := range nodes {
+		out[i] = in[v]
+	}
+	return out
+}

@@ -1,0 +1,262 @@
+package order
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// Ejection ends for a number of phases after so many placements: DefaultSteps for each message of the
+// exchange, within these limits.
+const (
+	DefaultSteps = 40
+	leastSteps   = 400_000
+	mostSteps    = 2_000_000
+)
+
+// lately is for how many placements a message that was placed stays, unless nothing else can go. One in
+// harder times that a message is taken out, it gets one harder to take out, up to hardest.
+const (
+	lately  = 4
+	harder  = 8
+	hardest = 20
+)
+
+// An ejector holds a partial order of phases and improves it. A message that has no phase takes one, and
+// those that it meets there on a link lose theirs.
+type ejector struct {
+	p      *Problem
+	s      *Schedule
+	phases int
+	stride int     // bytes of a row of full: the phases, in whole words
+	full   []uint8 // by link and phase: 1 if the link has no room
+	first  []int   // by link: its messages are owner[first+phase·room:]
+	owner  []int32 // messages, -1 for none
+	since  []int32 // by message: the placement at which it got its phase
+	now    int32
+	weight []uint8 // by message: how hard it is to take out, at least 1
+	most   uint8   // weight
+	queue  []int32 // messages without a phase
+	head   int
+	cost   []uint8 // by phase: the weights at the links of a message
+	links  []int32
+	gone   []int32
+	random uint64
+}
+
+// eject removes the last phases of a schedule one after the other, down to low, and places their
+// messages in the others. It returns the shortest schedule with fewer than high phases, or nil, as it does
+// where links are slow: there phases last unequally.
+func (p *Problem) eject(g *Schedule, low, high, steps int) *Schedule {
+	if g.Phases <= low || low < 1 || steps < 0 || slices.ContainsFunc(p.Share, func(x float64) bool { return x < 1 }) {
+		return nil
+	}
+	if steps == 0 {
+		steps = DefaultSteps
+	}
+	e := p.ejector(g)
+	limit := min(max(leastSteps, steps*p.Messages()), max(mostSteps, steps))
+	var best *Schedule
+	for e.phases > low {
+		e.drop()
+		if !e.settle(limit) {
+			break
+		}
+		if e.phases < high {
+			kept := *e.s
+			kept.phase, kept.Phases, kept.Made = append([]int32(nil), e.s.phase...), e.phases, "ejection"
+			best = &kept
+		}
+	}
+	return best
+}
+
+func (p *Problem) ejector(g *Schedule) *ejector {
+	e := &ejector{p: p, phases: g.Phases, stride: (g.Phases + 7) &^ 7, random: 1}
+	e.s = &Schedule{hosts: g.hosts, phase: append([]int32(nil), g.phase...)}
+	e.full, e.first = make([]uint8, e.stride*len(p.Links)), make([]int, len(p.Links))
+	e.cost, e.since = make([]uint8, e.stride), make([]int32, len(g.phase))
+	e.weight = make([]uint8, len(g.phase))
+	longest := 0
+	p.each(func(entry, src, dst int) {
+		e.weight[src*p.Hosts+dst] = 1
+		longest = max(longest, 2+len(p.between(entry)))
+	})
+	e.most = uint8(max(1, min(hardest, 255/longest))) // so that a sum of them is a byte
+	sum := 0
+	for l, room := range p.Room {
+		e.first[l] = sum
+		sum += int(room) * g.Phases
+	}
+	e.owner = make([]int32, sum)
+	for i := range e.owner {
+		e.owner[i] = -1
+	}
+	for m, k := range e.s.phase {
+		if k != None {
+			e.put(int32(m), int(k))
+		}
+	}
+	return e
+}
+
+// pass returns the links of a message, until the next call.
+func (e *ejector) pass(m int32) []int32 {
+	src, dst := int(m)/e.p.Hosts, int(m)%e.p.Hosts
+	e.links = append(append(e.links[:0], int32(src), int32(e.p.Hosts+dst)), e.p.between(e.p.entry(src, dst))...)
+	return e.links
+}
+
+func (e *ejector) slots(l int32, k int) []int32 {
+	room := int(e.p.Room[l])
+	at := e.first[l] + k*room
+	return e.owner[at : at+room]
+}
+
+// put gives a message a phase in which its links have room.
+func (e *ejector) put(m int32, k int) {
+	for _, l := range e.pass(m) {
+		slots, filled := e.slots(l, k), false
+		for i, o := range slots {
+			if o >= 0 {
+				continue
+			}
+			if !filled {
+				slots[i], filled = m, true
+				e.full[int(l)*e.stride+k] = e.weight[m]
+			} else {
+				e.full[int(l)*e.stride+k] = 0
+				break
+			}
+		}
+	}
+	e.s.phase[m], e.since[m] = int32(k), e.now
+}
+
+// take takes a message out of its phase and puts it at the end of the queue.
+func (e *ejector) take(m int32) {
+	k := int(e.s.phase[m])
+	for _, l := range e.pass(m) {
+		slots := e.slots(l, k)
+		for i, o := range slots {
+			if o == m {
+				slots[i] = -1
+				break
+			}
+		}
+		e.full[int(l)*e.stride+k] = 0
+	}
+	if e.weight[m] < e.most && below(&e.random, harder) == 0 {
+		e.weight[m]++
+	}
+	e.s.phase[m] = None
+	e.queue = append(e.queue, m)
+}
+
+// drop takes all messages out of the last phase.
+func (e *ejector) drop() {
+	e.phases--
+	for m, k := range e.s.phase {
+		if int(k) == e.phases {
+			e.take(int32(m))
+		}
+	}
+}
+
+// settle places all messages of the queue, with at most so many placements.
+func (e *ejector) settle(limit int) bool {
+	for ; limit > 0 && e.head < len(e.queue); limit-- {
+		m := e.queue[e.head]
+		e.head++
+		e.now++
+		e.insert(m)
+		if e.head > len(e.queue)/2 && e.head > 1024 {
+			e.queue = append(e.queue[:0], e.queue[e.head:]...)
+			e.head = 0
+		}
+	}
+	return e.head == len(e.queue)
+}
+
+// insert gives a message the phase in which those that it meets on full links weigh least, and takes one
+// of each such link out.
+func (e *ejector) insert(m int32) {
+	k := e.choose(m)
+	e.gone = e.gone[:0]
+	for _, l := range e.pass(m) {
+		if e.full[int(l)*e.stride+k] == 0 {
+			continue
+		}
+		slots := e.slots(l, k)
+		o, there := slots[below(&e.random, len(slots))], false
+		for _, g := range e.gone {
+			for _, s := range slots {
+				there = there || g == s
+			}
+		}
+		if !there {
+			e.gone = append(e.gone, o)
+		}
+	}
+	for _, o := range e.gone {
+		e.take(o)
+	}
+	e.put(m, k)
+}
+
+func (e *ejector) choose(m int32) int {
+	phases, links := e.phases, e.pass(m)
+	least := e.count(links, phases)
+	start := below(&e.random, phases)
+	any := -1
+	for more := range uint8(2) {
+		for i := range phases {
+			k := start + i
+			if k >= phases {
+				k -= phases
+			}
+			if e.cost[k] != least+more {
+				continue
+			}
+			if any < 0 {
+				any = k
+			}
+			if least+more == 0 || e.settled(links, k) {
+				return k
+			}
+		}
+	}
+	return any
+}
+
+// settled reports whether no message was placed lately on a full link of a phase.
+func (e *ejector) settled(links []int32, k int) bool {
+	for _, l := range links {
+		if e.full[int(l)*e.stride+k] == 0 {
+			continue
+		}
+		for _, o := range e.slots(l, k) {
+			if e.now-e.since[o] < lately+int32(o&7) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// count sets the weights at some links in each phase, eight phases a word, and returns the least.
+func (e *ejector) count(links []int32, phases int) uint8 {
+	words := (phases + 7) / 8 * 8
+	cost := e.cost[:words]
+	copy(cost, e.full[int(links[0])*e.stride:])
+	for _, l := range links[1:] {
+		row := e.full[int(l)*e.stride:][:words]
+		for i := 0; i < words; i += 8 {
+			binary.LittleEndian.PutUint64(cost[i:], binary.LittleEndian.Uint64(cost[i:])+binary.LittleEndian.Uint64(row[i:]))
+		}
+	}
+	least := uint8(255)
+	for _, c := range cost[:phases] {
+		least = min(least, c)
+	}
+	return least
+}

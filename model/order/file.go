@@ -1,0 +1,184 @@
+package order
+
+import (
+	"bufio"
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"evbench/plan"
+	"evbench/site/lft"
+	"evbench/site/network"
+)
+
+// A Plan is an order of the messages between hosts, and the tables that it was made for.
+type Plan struct {
+	*Problem
+	*Schedule
+	Network string // its name, for people
+	Nodes   []network.Node
+	Tables  *lft.Tables
+	Reads   []bool // nil: all
+	Builds  []bool
+	Hosts   []plan.Host // names, by rank; nil: none
+	Bound   Bound
+}
+
+// Make follows the tables and takes the shortest order found.
+func Make(name string, t *lft.Tables, o Options) (*Plan, error) {
+	problem, err := NewProblem(t, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Plan{
+		Problem: problem, Schedule: Best(problem, o.Steps), Network: name, Nodes: o.Nodes, Tables: t,
+		Reads: o.Reads, Builds: o.Builds, Bound: problem.Bound(),
+	}, nil
+}
+
+// WriteText writes the plan file, version 3: header lines, then one line "phase src dst -" per message,
+// hosts by rank, sorted.
+func (p *Plan) WriteText(w io.Writer) error {
+	out := bufio.NewWriterSize(w, 1<<16)
+	fmt.Fprintf(out, "# evbench plan 3\n")
+	for _, r := range p.ranks() {
+		h := p.Hosts[r]
+		fmt.Fprintln(out, strings.TrimSpace(fmt.Sprintf("# x-host %d %s %d %s", r, h.Name, h.Ranks, h.Adapter)))
+	}
+	fmt.Fprintf(out, "# network %s\n# engine %s\n%s", oneWord(p.Network), oneWord(p.Tables.Engine), p.covered())
+	fmt.Fprintf(out, "# schedule %s\n# made %s\n# phases %d\n# time %.6g\n# bound %.6g %s\n", Name, p.Made, p.Phases, p.Time(p.Schedule), p.Bound.Time, p.LinkName(p.Bound.Link))
+	fmt.Fprintf(out, "# hash %s\n", p.Hash())
+	p.body(out)
+	return out.Flush()
+}
+
+// Hash names the plan: "sha256:" and the digest of its hosts, the tables and its messages.
+func (p *Plan) Hash() string {
+	h := sha256.New()
+	out := bufio.NewWriterSize(h, 1<<16)
+	out.WriteString(p.covered())
+	p.body(out)
+	out.Flush()
+	return fmt.Sprintf("sha256:%x", h.Sum(nil))
+}
+
+// ranks are the ranks of hosts with names, in the order of their lines.
+func (p *Plan) ranks() []int {
+	out := make([]int, len(p.Hosts))
+	for r := range out {
+		out[r] = r
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return p.Hosts[a].Order - p.Hosts[b].Order })
+	return out
+}
+
+// covered are the header lines that the hash covers.
+func (p *Plan) covered() string {
+	guids := make([]string, len(p.Nodes))
+	for i, v := range p.Nodes {
+		guids[i] = fmt.Sprintf("0x%016x", p.Tables.Net.Key(v))
+	}
+	out := fmt.Sprintf("# hosts %d\n# guids %s\n", len(guids), strings.Join(guids, ","))
+	if p.Reads != nil {
+		out += "# readers " + ranges(p.Reads) + "\n"
+	}
+	if p.Builds != nil {
+		out += "# builders " + ranges(p.Builds) + "\n"
+	}
+	if len(p.Missing) > 0 {
+		out += fmt.Sprintf("# undelivered %d\n", len(p.Missing))
+	}
+	return out + "# tables " + Sum(p.Tables, p.Problem, p.Nodes) + "\n"
+}
+
+func (p *Plan) body(w io.Writer) {
+	first, in := p.byPhase()
+	line := make([]byte, 0, 32)
+	for k := range p.Phases {
+		for _, m := range in[first[k]:first[k+1]] {
+			line = strconv.AppendInt(line[:0], int64(k), 10)
+			line = strconv.AppendInt(append(line, ' '), int64(int(m)/p.hosts), 10)
+			line = strconv.AppendInt(append(line, ' '), int64(int(m)%p.hosts), 10)
+			w.Write(append(line, " -\n"...)) // a digest takes all, and a bufio.Writer keeps its error
+		}
+	}
+}
+
+// LinkName is the port by which messages leave a node: "s1_0/5", of a host "h0".
+func (p *Plan) LinkName(link int) string {
+	if link < 0 {
+		return "-"
+	}
+	e := p.Links[link]
+	if p.Tables.Net.IsHost(e.Node) {
+		return oneWord(p.Tables.Net.Name(e.Node))
+	}
+	return oneWord(p.Tables.Net.EndName(e))
+}
+
+func oneWord(s string) string {
+	if s = strings.Join(strings.Fields(s), "_"); s == "" {
+		return "-"
+	}
+	return s
+}
+
+// ranges writes the ranks that are set: "0-3,7".
+func ranges(set []bool) string {
+	var out []string
+	for i := 0; i < len(set); i++ {
+		from := i
+		for i < len(set) && set[i] {
+			i++
+		}
+		switch {
+		case i == from+1:
+			out = append(out, strconv.Itoa(from))
+		case i > from:
+			out = append(out, fmt.Sprintf("%d-%d", from, i-1))
+		}
+	}
+	return strings.Join(out, ",")
+}
+
+// Sum is the digest of all that tables say about the messages: of lines "host RANK GUID LID SWITCH PORT",
+// then, sorted, "SWITCH LID PORT" for each entry that a message needs; switches are GUIDs.
+func Sum(t *lft.Tables, p *Problem, nodes []network.Node) string {
+	type entry struct {
+		guid uint64
+		lid  int
+		port uint8
+	}
+	var entries []entry
+	seen := make([]int, t.Net.Switches())
+	for dst, to := range nodes {
+		lid := int(t.Net.Info(to).LID)
+		for b, hosts := range p.from {
+			if p.sends[b*p.Hosts+dst] == 0 {
+				continue
+			}
+			for at := t.Net.Leaf(nodes[hosts[0]]).Node; !t.Net.IsHost(at) && seen[t.Net.Index(at)] != dst+1; {
+				seen[t.Net.Index(at)] = dst + 1
+				port := t.Port(at, lid)
+				entries = append(entries, entry{t.Net.Key(at), lid, port})
+				at = t.Net.At(at, int(port)).Node
+			}
+		}
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return cmp.Or(cmp.Compare(a.guid, b.guid), a.lid-b.lid) })
+	h := sha256.New()
+	out := bufio.NewWriterSize(h, 1<<16)
+	for i, v := range nodes {
+		leaf := t.Net.Leaf(v)
+		fmt.Fprintf(out, "host %d %016x %d %016x %d\n", i, t.Net.Key(v), t.Net.Info(v).LID, t.Net.Key(leaf.Node), leaf.Port)
+	}
+	for _, e := range entries {
+		fmt.Fprintf(out, "%016x %d %d\n", e.guid, e.lid, e.port)
+	}
+	out.Flush()
+	return fmt.Sprintf("sha256:%x", h.Sum(nil))
+}

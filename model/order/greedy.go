@@ -1,0 +1,211 @@
+package order
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// resort is how many entries are sorted for each phase: in larger exchanges an order serves several phases.
+const resort = 1 << 17
+
+// A filler makes phases one after the other.
+type filler struct {
+	p      *Problem
+	left   []int32  // messages that each link has not yet carried
+	mask   []uint64 // by entry: the hosts of the block that have not yet sent to dst
+	key    []int32  // of an entry, in order's order
+	order  []int32  // entries, those over the fullest links first
+	next   []int32  // memory for sorting, as are sorted and count
+	sorted []int32
+	count  []int32
+	need   []float64 // by entry: how long a message takes alone, where it is longer than 1; nil: nowhere
+	lasts  float64   // the phase, so far
+	free   []uint64
+	some   int // blocks with a free host
+	taken  []bool
+	used   []int32
+	passed []int32 // links with used > 0
+	random uint64
+}
+
+// greedy fills one phase after the other: of the messages that fit, those whose path has the link that
+// has most messages left come first. Messages over slow links come before all others, so that
+// they make few phases longer; while they are sent, other links have room for several messages. O(phases · blocks · hosts).
+func (p *Problem) greedy() *Schedule {
+	f := &filler{
+		p: p, left: p.Loads(), mask: append([]uint64(nil), p.sends...), free: make([]uint64, len(p.from)),
+		taken: make([]bool, p.Hosts), used: make([]int32, len(p.Links)), random: 1,
+	}
+	f.begin()
+	s := newSchedule(p.Hosts, "greedy")
+	each := 1 + len(f.order)/resort
+	for left := p.Messages(); left > 0; s.Phases++ {
+		if s.Phases%each == 0 {
+			f.sort()
+		}
+		left -= f.phase(s)
+	}
+	return s
+}
+
+// begin lists the entries in a random order, which decides among equals.
+func (f *filler) begin() {
+	for e, mask := range f.mask {
+		if mask != 0 {
+			f.order = append(f.order, int32(e))
+		}
+	}
+	for i := len(f.order) - 1; i > 0; i-- {
+		j := f.below(i + 1)
+		f.order[i], f.order[j] = f.order[j], f.order[i]
+	}
+	f.next, f.sorted, f.key = make([]int32, len(f.order)), make([]int32, len(f.order)), make([]int32, len(f.order))
+	for _, share := range f.p.Share {
+		if share < 1 {
+			f.need = f.p.needs()
+			break
+		}
+	}
+}
+
+// needs is how long a message of each entry takes alone.
+func (p *Problem) needs() []float64 {
+	need := make([]float64, len(p.sends))
+	for e := range need {
+		share := min(p.Share[p.Hosts+e%p.Hosts], p.Share[p.from[e/p.Hosts][0]])
+		for _, l := range p.between(e) {
+			share = min(share, p.Share[l])
+		}
+		need[e] = 1 / share
+	}
+	return need
+}
+
+// below returns a random number below n (xorshift64*, Vigna 2016).
+func (f *filler) below(n int) int { return below(&f.random, n) }
+
+func below(state *uint64, n int) int {
+	x := *state
+	x ^= x >> 12
+	x ^= x << 25
+	x ^= x >> 27
+	*state = x
+	hi, _ := bits.Mul64(x*0x2545f4914f6cdd1d, uint64(n))
+	return int(hi)
+}
+
+// sort orders the entries that have messages left by their fullest link, stable: equal ones keep their
+// order, but begin at a random place.
+func (f *filler) sort() {
+	p, kept, most := f.p, f.next[:0], int32(0)
+	start := f.below(len(f.order))
+	key := f.key[:0]
+	for i := range f.order {
+		if i += start; i >= len(f.order) {
+			i -= len(f.order)
+		}
+		e := f.order[i]
+		if f.mask[e] == 0 {
+			continue
+		}
+		k := f.left[p.Hosts+int(e)%p.Hosts]
+		for _, l := range p.between(int(e)) {
+			k = max(k, (f.left[l]+p.Room[l]-1)/p.Room[l])
+		}
+		kept, key, most = append(kept, e), append(key, k), max(most, k)
+	}
+	if cap(f.count) < int(most)+2 {
+		f.count = make([]int32, most+2)
+	}
+	count := f.count[:most+2]
+	clear(count)
+	for _, k := range key {
+		count[most-k+1]++
+	}
+	for i := 1; i < len(count); i++ {
+		count[i] += count[i-1]
+	}
+	out := f.sorted[:len(kept)]
+	for i, e := range kept {
+		at := &count[most-key[i]]
+		out[*at] = e
+		*at++
+	}
+	f.order, f.sorted = out, f.order
+	if f.need != nil {
+		slices.SortStableFunc(f.order, func(a, b int32) int { return cmp.Compare(f.need[b], f.need[a]) })
+	}
+}
+
+// phase fills the next phase and returns how many messages it has.
+func (f *filler) phase(s *Schedule) (placed int) {
+	p := f.p
+	for b, hosts := range p.from {
+		f.free[b] = ^uint64(0) >> (64 - len(hosts))
+	}
+	f.some = len(f.free)
+	clear(f.taken)
+	for _, l := range f.passed {
+		f.used[l] = 0
+	}
+	f.passed, f.lasts = f.passed[:0], 1
+	for _, e := range f.order {
+		b, dst := int(e)/p.Hosts, int(e)%p.Hosts
+		can := f.mask[e] & f.free[b]
+		if can == 0 || f.taken[dst] || !f.fits(int(e)) {
+			continue
+		}
+		if f.need != nil {
+			f.lasts = max(f.lasts, f.need[e])
+		}
+		f.place(s, int(e), b, dst, f.busiest(b, can))
+		placed++
+		if f.free[b] == 0 {
+			if f.some--; f.some == 0 {
+				break
+			}
+		}
+	}
+	return placed
+}
+
+func (f *filler) fits(entry int) bool {
+	for _, l := range f.p.between(entry) {
+		if f.used[l] < f.p.Room[l] && f.need == nil {
+			continue
+		}
+		if f.need == nil || f.p.need(l, f.used[l]+1) > max(f.lasts, f.need[entry])*(1+1e-9) {
+			return false
+		}
+	}
+	return true
+}
+
+// busiest returns the place of the host of a set that has most messages left.
+func (f *filler) busiest(block int, set uint64) (at int) {
+	most := int32(-1)
+	for ; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(set)
+		if left := f.left[f.p.from[block][i]]; left > most {
+			most, at = left, i
+		}
+	}
+	return at
+}
+
+func (f *filler) place(s *Schedule, e, block, dst, at int) {
+	src := int(f.p.from[block][at])
+	s.phase[src*s.hosts+dst] = int32(s.Phases)
+	f.mask[e] &^= 1 << at
+	f.free[block] &^= 1 << at
+	f.taken[dst] = true
+	f.left[src]--
+	f.left[f.p.Hosts+dst]--
+	for _, l := range f.p.between(e) {
+		f.left[l]--
+		if f.used[l]++; f.used[l] == 1 {
+			f.passed = append(f.passed, l)
+		}
+	}
+}

@@ -1,0 +1,303 @@
+package order_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/model/order"
+	"evbench/model/order/verify"
+	"evbench/site/engines"
+	"evbench/site/lft"
+	"evbench/site/network"
+	"evbench/testing/expect"
+)
+
+func parsed(t testing.TB, notation string) *network.Network {
+	t.Helper()
+	return expect.Value(network.Parse(notation, 0))(t)
+}
+
+func computed(t testing.TB, engine string, n *network.Network) *lft.Tables {
+	t.Helper()
+	return expect.Value(engines.Compute(engine, n, engines.Options{}))(t)
+}
+
+func made(t testing.TB, tables *lft.Tables, o order.Options) *order.Plan {
+	t.Helper()
+	if o.Nodes == nil {
+		o.Nodes = network.AllHosts(tables.Net).Nodes
+	}
+	return expect.Value(order.Make("network", tables, o))(t)
+}
+
+// judged has the judge read the plan's file and the tables' dump.
+func judged(t testing.TB, p *order.Plan) *verify.Report {
+	t.Helper()
+	var file, dump bytes.Buffer
+	expect.Must(t, p.WriteText(&file))
+	expect.Must(t, p.Tables.WriteDump(&dump))
+	f := expect.Value(verify.Read(&file, 1<<30))(t)
+	return expect.Value(verify.Check(f, verify.Tables{Net: p.Tables.Net, Dump: &dump}, 3))(t)
+}
+
+// TestFigures: what the present tables of networks of many kinds allow, and the order of ranks.
+func TestFigures(t *testing.T) {
+	for _, tt := range []struct {
+		network, engine     string
+		bound, plan, linear int
+		made                string
+	}{
+		{"FT(2;8,8)", "opensm-minhop", 63, 63, 63, "linear-shift"},
+		{"FT(2;20,18)", "opensm-minhop", 359, 359, 359, "linear-shift"},
+		{"FT(1;12)", "opensm-minhop", 11, 11, 11, "linear-shift"},
+		{"Dragonfly(2;4;2;9)", "sssp", 94, 94, 392, "ejection"},
+		{"Dragonfly(1;4;2;9)", "sssp", 35, 36, 98, "ejection"},
+		{"Dragonfly(4;8;1;9)", "sssp", 1172, 1172, 6432, "greedy"},
+		{"HyperX(6,6;8)", "sssp", 544, 544, 2641, "greedy"},
+		{"HyperX(4,4;2)", "sssp", 31, 32, 76, "ejection"},
+		{"HyperX(12;11)", "opensm-minhop", 131, 132, 1031, "spread-by-port"},
+		{"Jellyfish(60;7;5;1)", "sssp", 710, 710, 2819, "greedy"},
+	} {
+		p := made(t, computed(t, tt.engine, parsed(t, tt.network)), order.Options{})
+		got := []any{int(p.Bound.Time), p.Phases, int(p.Time(p.LinearShift())), p.Made}
+		want := []any{tt.bound, tt.plan, tt.linear, tt.made}
+		expect.True(t, slices.Equal(got, want), "%s over %s: bound, plan, linear shift, made: %v, want %v", tt.network, tt.engine, got, want)
+		expect.True(t, p.Time(p.Schedule) == float64(p.Phases), "%s: %g steps in %d phases: messages share links", tt.network, p.Time(p.Schedule), p.Phases)
+	}
+}
+
+// drawn is a random network with dead cables and rates, some of its hosts, and roles.
+func drawn(t testing.TB, rng *rand.Rand) (*lft.Tables, order.Options) {
+	t.Helper()
+	n := parsed(t, []string{
+		fmt.Sprintf("Jellyfish(%d;%d;%d;%d)", 4+rng.IntN(6), 2+rng.IntN(2), 1+rng.IntN(3), rng.IntN(1000)),
+		fmt.Sprintf("Dragonfly(%d;%d;1;%d)", 1+rng.IntN(2), 2+rng.IntN(2), 2+rng.IntN(2)),
+		fmt.Sprintf("HyperX(%d,%d;%d)", 2+rng.IntN(2), 2+rng.IntN(2), 1+rng.IntN(3)),
+		fmt.Sprintf("PGFT(2;%d,%d;1,%d;1,%d)", 1+rng.IntN(4), 2+rng.IntN(3), 1+rng.IntN(3), 1+rng.IntN(2)),
+		fmt.Sprintf("FT(3;%d,2,2)", 1+rng.IntN(2)),
+	}[rng.IntN(5)])
+	if dead, err := n.Random(rng.IntN(3), rng.Uint64()); err == nil {
+		n = n.Without(dead, nil)
+	}
+	if rng.IntN(2) == 0 {
+		rates := map[network.End]float64{}
+		for _, c := range n.Cables() {
+			rates[c.A] = 100e9
+			if !n.IsHost(c.A.Node) {
+				rates[c.A] = 100e9 * float64(1+rng.IntN(4))
+			}
+			if rng.IntN(16) == 0 {
+				rates[c.A] = 50e9
+			}
+		}
+		n = n.WithRates(rates)
+	}
+	all := network.AllHosts(n).Nodes
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	o := order.Options{Nodes: all[:min(len(all), 2+rng.IntN(14))], Drop: true, Steps: 1}
+	if rng.IntN(3) == 0 {
+		o.Reads, o.Builds = make([]bool, len(o.Nodes)), make([]bool, len(o.Nodes))
+		for i := range o.Reads {
+			o.Reads[i], o.Builds[i] = rng.IntN(2) == 0, rng.IntN(3) > 0
+		}
+		o.Reads[0], o.Builds[1] = true, true
+	}
+	engine := []string{"opensm-minhop", "sssp", "updn"}[rng.IntN(3)]
+	tables, err := engines.Compute(engine, n, engines.Options{Partial: true})
+	if err != nil {
+		tables = computed(t, "opensm-minhop", n)
+	}
+	return tables, o
+}
+
+// TestJudged: the judge, which reads the files itself, agrees on 500 random networks: each message once,
+// no link with more than it has room for, the same bound, and the same tables.
+func TestJudged(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	slow, far := 0, 0
+	for range 500 {
+		tables, o := drawn(t, rng)
+		p := made(t, tables, o)
+		r := judged(t, p)
+		expect.MustTrue(t, r.Valid && r.Phases == p.Phases, "%s, %s, %+v: %+v", tables.Net.Notation, tables.Engine, o, r)
+		time, usual := p.Time(p.Schedule), p.Time(p.LinearShift())
+		near := time <= max(r.Bound+2, r.Bound*1.04)
+		if slices.ContainsFunc(p.Share, func(x float64) bool { return x < 1 }) {
+			if slow++; !near {
+				far++
+			}
+			expect.True(t, time <= usual+2, "with slow links: %g message times, and %g in the order of ranks", time, usual)
+			continue
+		}
+		expect.True(t, near && time <= usual, "%g message times, bound %g, and %g in the order of ranks", time, r.Bound, usual)
+	}
+	expect.True(t, slow > 100 && far < slow/8, "%d of %d plans with slow links are more than two phases and 4 %% above the bound", far, slow)
+}
+
+// least is the fewest phases of an exchange, by exact search: each message in turn takes one of the
+// phases in use, or the next. It takes the messages' links from the judge's walk of the tables.
+func least(ways [][]network.End, room func(network.End) int, most int) int {
+	used := map[network.End][]int{}
+	var place func(i, phases, most int) bool
+	place = func(i, phases, most int) bool {
+		if i == len(ways) {
+			return true
+		}
+		for k := range min(phases+1, most) {
+			fits := true
+			for _, l := range ways[i] {
+				if used[l] == nil {
+					used[l] = make([]int, 64)
+				}
+				fits = fits && used[l][k] < room(l)
+			}
+			if !fits {
+				continue
+			}
+			for _, l := range ways[i] {
+				used[l][k]++
+			}
+			if place(i+1, max(phases, k+1), most) {
+				return true
+			}
+			for _, l := range ways[i] {
+				used[l][k]--
+			}
+		}
+		return false
+	}
+	for k := 1; k < most; k++ {
+		clear(used)
+		if place(0, 0, k) {
+			return k
+		}
+	}
+	return most
+}
+
+// TestExact: on networks of up to five hosts on three switches no order has fewer phases than the plan
+// that the search finds, and the plan has no more.
+func TestExact(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 60 {
+		var b network.Builder
+		hosts := 3 + rng.IntN(3)
+		for h := range hosts {
+			b.Host(network.Info{Name: fmt.Sprint("h", h), GUID: uint64(100 + h), Port: uint64(200 + h), LID: uint16(1 + h)})
+		}
+		var at [3]network.Node
+		var next [3]uint8
+		for s := range at {
+			at[s] = b.Switch(network.Info{Name: fmt.Sprint("s", s), GUID: uint64(10 + s), Port: uint64(10 + s), LID: uint16(20 + s)}, 12)
+			next[s] = 1
+		}
+		cable := func(s int) network.End {
+			next[s]++
+			return network.End{Node: at[s], Port: next[s] - 1}
+		}
+		for h := range hosts {
+			expect.Must(t, b.Cable(network.End{Node: network.Node(h), Port: 1}, cable(rng.IntN(3))))
+		}
+		for _, pair := range [][2]int{{0, 1}, {1, 2}, {0, 2}}[:2+rng.IntN(2)] {
+			expect.Must(t, b.Cable(cable(pair[0]), cable(pair[1])))
+		}
+		n := b.Build()
+		tables := computed(t, "opensm-minhop", n)
+		p := made(t, tables, order.Options{})
+		var ways [][]network.End
+		for src := range hosts {
+			for dst := range hosts {
+				if src != dst {
+					way, _ := tables.Route(network.Node(src), int(n.Info(network.Node(dst)).LID))
+					ways = append(ways, append(way, network.End{Node: network.Node(src), Port: 1}))
+				}
+			}
+		}
+		exact := least(ways, func(network.End) int { return 1 }, p.Phases)
+		expect.MustTrue(t, exact == p.Phases, "%d hosts: an order of %d phases exists, and the plan has %d", hosts, exact, p.Phases)
+	}
+}
+
+// TestRates: a cable four times as fast carries four messages at once, and a slow host makes few phases long.
+func TestRates(t *testing.T) {
+	n := parsed(t, "PGFT(2;4,2;1,1;1,1)") // two leaves of four hosts, one spine
+	rates := func(up, slow float64) *lft.Tables {
+		r := map[network.End]float64{}
+		for _, c := range n.Cables() {
+			switch {
+			case !n.IsHost(c.A.Node):
+				r[c.A] = up
+			case c.A.Node == 0:
+				r[c.A] = slow
+			default:
+				r[c.A] = 100e9
+			}
+		}
+		return computed(t, "opensm-minhop", n.WithRates(r))
+	}
+	for _, tt := range []struct {
+		up, slow    float64
+		time, bound float64
+	}{
+		{100e9, 100e9, 16, 16}, // 16 messages over one cable
+		{400e9, 100e9, 7, 7},
+		{200e9, 100e9, 8, 8},
+		{400e9, 50e9, 14, 14}, // one host has 7 messages at half the rate
+		{50e9, 100e9, 32, 32},
+	} {
+		p := made(t, rates(tt.up, tt.slow), order.Options{})
+		expect.True(t, p.Time(p.Schedule) == tt.time && p.Bound.Time == tt.bound, "uplink %g, host %g: %g of %g, want %g of %g", tt.up, tt.slow, p.Time(p.Schedule), p.Bound.Time, tt.time, tt.bound)
+		expect.True(t, judged(t, p).Valid, "uplink %g: not valid", tt.up)
+	}
+}
+
+// TestLost: tables that deliver no message between two hosts are an error with the place, or the
+// messages are left out.
+func TestLost(t *testing.T) {
+	n := parsed(t, "FT(2;2,2)")
+	tables := computed(t, "opensm-minhop", n)
+	lid := int(n.Info(3).LID)
+	tables.Row(n.Index(n.Leaf(0).Node))[lid] = lft.NoPort
+	nodes := network.AllHosts(n).Nodes
+	expect.Error(t, expect.Err(order.Make("x", tables, order.Options{Nodes: nodes})), "no message is taken from h0 to h3 (LID 4): no entry at s1_0")
+	p := made(t, tables, order.Options{Drop: true})
+	expect.True(t, p.Messages() == 10 && len(p.Missing) == 2, "%d messages, missing %v", p.Messages(), p.Missing)
+	expect.True(t, judged(t, p).Valid, "the judge does not leave them out")
+}
+
+// TestDescribe: the answer and the figures beside the usual order.
+func TestDescribe(t *testing.T) {
+	p := made(t, computed(t, "sssp", parsed(t, "Dragonfly(4;8;1;9)")), order.Options{})
+	var b strings.Builder
+	expect.Must(t, p.Answer().WriteText(&b))
+	p.Describe(&b)
+	expect.Contains(t, b.String(),
+		"GOOD: in this order the exchange takes 1,172 steps, the least that these tables allow; in the order of ranks it takes 6,432.\n",
+		"s1_71/12 to s1_56 carries 1172 messages",
+		"ranks    6,432             4.5 %")
+	var doc bytes.Buffer
+	expect.Must(t, p.WriteJSON(&doc))
+	expect.Contains(t, doc.String(), `"schema":"evbench/plan/3"`, `"bound":{"steps":1172,"link":"s1_71/12","messages":1172,"pairs":[["h28","h224"]`)
+}
+
+func BenchmarkMake(b *testing.B) {
+	for _, x := range []struct {
+		network, engine string
+		dead            int
+	}{{"FT(2;20,18)", "opensm-minhop", 9}, {"Dragonfly(4;8;1;9)", "sssp", 0}, {"HyperX(6,6;4)", "sssp", 0}, {"Dragonfly(8;16;8;8)", "sssp", 0}} {
+		b.Run(x.network, func(b *testing.B) {
+			n := parsed(b, x.network)
+			n = n.Without(expect.Value(n.Random(x.dead, 1))(b), nil)
+			tables := computed(b, x.engine, n)
+			b.ReportAllocs()
+			for b.Loop() {
+				p := made(b, tables, order.Options{})
+				b.ReportMetric(p.Time(p.Schedule)/p.Bound.Time, "of-bound")
+			}
+		})
+	}
+}

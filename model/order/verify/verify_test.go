@@ -1,0 +1,145 @@
+package verify_test
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"evbench/model/order"
+	"evbench/model/order/verify"
+	"evbench/site/engines"
+	"evbench/site/network"
+	"evbench/testing/expect"
+)
+
+// ring is the plan of an exchange over three switches in a ring, and its tables as text.
+func ring(t testing.TB) (plan, dump string, n *network.Network) {
+	t.Helper()
+	n = expect.Value(network.Parse("HyperX(3;2)", 0))(t)
+	tables := expect.Value(engines.Compute("opensm-minhop", n, engines.Options{}))(t)
+	p := expect.Value(order.Make("ring", tables, order.Options{Nodes: network.AllHosts(n).Nodes}))(t)
+	var file, text bytes.Buffer
+	expect.Must(t, p.WriteText(&file))
+	expect.Must(t, tables.WriteDump(&text))
+	return file.String(), text.String(), n
+}
+
+func check(t testing.TB, plan, dump string, n *network.Network) (*verify.Report, error) {
+	t.Helper()
+	f, err := verify.Read(strings.NewReader(plan), 1000)
+	if err != nil {
+		return nil, err
+	}
+	return verify.Check(f, verify.Tables{Net: n, Dump: strings.NewReader(dump)}, 10)
+}
+
+// rehashed changes a plan and states the hash of what it is then.
+func rehashed(t testing.TB, plan, dump string, n *network.Network) string {
+	t.Helper()
+	r := expect.Value(check(t, plan, dump, n))(t)
+	for _, o := range r.Offences {
+		if o.Kind == "hash" {
+			_, rest, _ := strings.Cut(plan, "# hash ")
+			old, _, _ := strings.Cut(rest, "\n")
+			sum := strings.TrimSuffix(strings.Fields(o.Text)[3], ",")
+			return strings.Replace(plan, old, sum, 1)
+		}
+	}
+	return plan
+}
+
+// TestOffences changes a valid plan, and wants the offence first that explains the others.
+func TestOffences(t *testing.T) {
+	plan, dump, n := ring(t)
+	r := expect.Value(check(t, plan, dump, n))(t)
+	expect.MustTrue(t, r.Valid && r.Time == r.Bound && r.Messages == 30, "%+v\n%s", r, plan)
+	lines := strings.Split(strings.TrimSpace(plan), "\n")
+	last := lines[len(lines)-1]
+	first := ""
+	for _, l := range lines {
+		if first == "" && !strings.HasPrefix(l, "#") {
+			first = l
+		}
+	}
+	words := strings.Fields(last)
+	for _, tt := range []struct{ name, plan, kind string }{
+		{"a message less", strings.Replace(plan, last+"\n", "", 1), "missing"},
+		{"a message twice", plan + last + "\n", "sent twice"},
+		{"another destination", strings.Replace(plan, first, strings.Join(append(strings.Fields(first)[:2], "9", "-"), " "), 1), "no such host"},
+		{"to itself", strings.Replace(plan, last, words[0]+" "+words[1]+" "+words[1]+" -", 1), "no message"},
+		{"all at once", strings.ReplaceAll(strings.ReplaceAll(plan, "\n1 ", "\n0 "), "\n2 ", "\n0 "), "sends twice"},
+		{"phases stated", strings.Replace(plan, "# phases ", "# phases 1", 1), "phases"},
+		{"bound stated", strings.Replace(plan, "# bound ", "# bound 1", 1), "bound"},
+		{"time stated", strings.Replace(plan, "# time ", "# time 1", 1), "time"},
+		{"made for others", strings.Replace(plan, "# tables sha256:", "# tables sha256:0", 1), "other tables"},
+	} {
+		r, err := check(t, rehashed(t, tt.plan, dump, n), dump, n)
+		expect.MustTrue(t, err == nil, "%s: %v", tt.name, err)
+		found := false
+		for _, o := range r.Offences {
+			found = found || o.Kind == tt.kind
+		}
+		expect.True(t, !r.Valid && found, "%s: %+v, want %s", tt.name, r, tt.kind)
+	}
+	r = expect.Value(check(t, strings.Replace(plan, "\n0 ", "\n1 ", 1), dump, n))(t)
+	expect.True(t, !r.Valid, "the hash is not looked at")
+}
+
+// TestOtherTables: tables in which one entry of a route has changed are not those of the plan; one that no
+// message needs does not matter.
+func TestOtherTables(t *testing.T) {
+	plan, dump, n := ring(t)
+	other := strings.Replace(dump, "0x0006 004", "0x0006 003", 1)
+	expect.MustTrue(t, other != dump, "no such entry in\n%s", dump)
+	r := expect.Value(check(t, plan, other, n))(t)
+	expect.True(t, !r.Valid && r.Offences[0].Kind == "other tables", "%+v", r)
+	unused := dump + "Unicast lids [0-9] of switch Lid 7 guid 0x0002c90401000000 ('s1_0'):\n"
+	expect.True(t, expect.Err(check(t, plan, unused+"junk\n", n)) == nil, "lines of text are an error")
+	expect.Error(t, expect.Err(check(t, plan, strings.Replace(dump, "guid 0x", "guid 0x1", 1), n)), "no switch of the network has the GUID")
+	expect.Error(t, expect.Err(check(t, strings.Replace(plan, "# guids 0x0002c903", "# guids 0x0002c905", 1), dump, n)), "host 0 has the GUID 0x0002c90500000001, which no host of the network has")
+}
+
+// TestRefuses: what is no plan of this version, by line and field.
+func TestRefuses(t *testing.T) {
+	plan, _, _ := ring(t)
+	for _, tt := range []struct{ old, new, want string }{
+		{"# evbench plan 3", "# evbench plan 1", `line 1 is "# evbench plan 1"`},
+		{"# hosts 6", "# hosts six", `hosts: "six" is no number from 1`},
+		{"# hosts 6", "# hosts 5", "guids: 6 for 5 hosts"},
+		{"# hosts 6", "# hosts 6\n# hosts 6", "line 5: hosts stands twice"},
+		{"# guids 0x", "# guids y", "guids: "},
+		{"# tables ", "# x-tables ", `no line "# tables"`},
+		{"# phases ", "# phases -", "phases: "},
+		{"# time ", "# time x", "time: "},
+		{"# bound ", "# bound x", "bound: "},
+		{"# tables", "# readers 0-9\n# tables", `readers: "0-9" is no rank, nor ranks from 0 to 5`},
+		{"\n0 0 ", "\n0 zero ", `"zero" is no number`},
+		{"\n0 0 ", "\n0 0 7 ", "is no message"},
+	} {
+		_, err := verify.Read(strings.NewReader(strings.Replace(plan, tt.old, tt.new, 1)), 1000)
+		expect.Error(t, err, tt.want)
+	}
+	_, err := verify.Read(strings.NewReader(plan), 10)
+	expect.Error(t, err, "more than 10 messages")
+}
+
+// FuzzRead: whatever the bytes, reading and judging do not panic, and judge the same way twice.
+func FuzzRead(f *testing.F) {
+	plan, dump, n := ring(f)
+	f.Add(plan)
+	f.Add(strings.Replace(plan, "# tables", "# readers 0-2\n# builders 1,3-5\n# undelivered 2\n# tables", 1))
+	f.Fuzz(func(t *testing.T, text string) {
+		file, err := verify.Read(strings.NewReader(text), 1000)
+		if err != nil {
+			return
+		}
+		first, err := verify.Check(file, verify.Tables{Net: n, Dump: strings.NewReader(dump)}, 5)
+		if err != nil {
+			return
+		}
+		again := expect.Value(verify.Check(file, verify.Tables{Net: n, Dump: strings.NewReader(dump)}, 5))(t)
+		expect.MustTrue(t, first.Total == again.Total && first.Valid == (first.Total == 0) && len(first.Offences) <= 5, "%+v\nthen %+v", first, again)
+		expect.Must(t, first.WriteText(io.Discard))
+	})
+}
