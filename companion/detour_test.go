@@ -171,7 +171,7 @@ func step(t *testing.T, now, next state) state {
 func walkEdits(t *testing.T, now, next state, f func(s state, what string)) {
 	t.Helper()
 	routes := now.routes
-	for i, stage := range transition(next.tree, now.routes, next.routes) {
+	for i, stage := range transition(next.tree.Shape, now.routes, next.routes) {
 		for _, edit := range stage {
 			for _, single := range singles(edit) {
 				routes = changes{{single}}.apply(routes)

@@ -23,7 +23,7 @@ type changes [][]Edit
 // tree, such that a prefix in both always has a route: spines learn where to deliver before leaves
 // send there, and forget only when no leaf sends there any more. Of three levels top switches learn
 // first and forget last.
-func transition(t *topology.Tree, have, want Routes) changes {
+func transition(t *topology.Shape, have, want Routes) changes {
 	sets, deletes := map[Node][]Route{}, map[Node][]netip.Prefix{}
 	for _, d := range compare(have, want) {
 		if d.Want != nil {

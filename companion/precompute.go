@@ -36,7 +36,7 @@ func (f *precomputed) work(stop func() bool) {
 		if err != nil {
 			continue
 		}
-		e := transition(t, f.from.routes, want)
+		e := transition(t.Shape, f.from.routes, want)
 		f.mu.Lock()
 		f.edits[deadKey(t)] = e
 		f.mu.Unlock()

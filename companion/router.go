@@ -93,7 +93,7 @@ func (r *Router) Aid(ctx context.Context, t *topology.Tree) (changed int, err er
 		if err != nil {
 			return 0, err
 		}
-		edits = transition(t, r.have.routes, want)
+		edits = transition(t.Shape, r.have.routes, want)
 	}
 	return r.bring(ctx, held{t, edits.apply(r.have.routes)}, edits, edits.nodes())
 }
@@ -120,7 +120,7 @@ func (r *Router) Install(ctx context.Context, p *plan.Plan) (changed int, err er
 	if r.have == nil {
 		changed, err = r.repair(ctx, held{p.Tree, want})
 	} else {
-		edits := transition(p.Tree, r.have.routes, want)
+		edits := transition(p.Tree.Shape, r.have.routes, want)
 		changed, err = r.bring(ctx, held{p.Tree, want}, edits, want.nodes())
 	}
 	if err != nil {
@@ -162,7 +162,7 @@ func (r *Router) repair(ctx context.Context, want held) (changed int, err error)
 	if err != nil {
 		return 0, fmt.Errorf("read routes: %w", err)
 	}
-	if changed, err = r.write(ctx, transition(want.tree, have, want.routes)); err != nil {
+	if changed, err = r.write(ctx, transition(want.tree.Shape, have, want.routes)); err != nil {
 		return changed, err
 	}
 	more, err := install(ctx, r.target, want.tree, want.routes)

@@ -397,12 +397,12 @@ func disjoint(t *topology.Tree) string {
 	}
 	var pairs []string
 	for _, p := range t.Unreachable() {
-		pairs = append(pairs, fmt.Sprintf("%s and %s", servers(t, p[0]), servers(t, p[1])))
+		pairs = append(pairs, fmt.Sprintf("%s and %s", servers(t.Shape, p[0]), servers(t.Shape, p[1])))
 	}
 	return fmt.Sprintf("no path between %s: dead are %s", some(pairs, 3, " or "), some(t.DownNames(), 16, ", "))
 }
 
-func servers(t *topology.Tree, leaf int) string {
+func servers(t *topology.Shape, leaf int) string {
 	first, last := t.First(leaf), t.First(leaf+1)-1
 	if first == last {
 		return fmt.Sprintf("leaf%d (%s)", leaf, t.ServerName(first))

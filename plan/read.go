@@ -122,7 +122,7 @@ func PathText(t *topology.Tree, spine, top int) string {
 	if spine == scheduler.None {
 		return "-"
 	}
-	return string(appendRest(strconv.AppendInt(nil, int64(spine), 10), t, spine, top))
+	return string(appendRest(strconv.AppendInt(nil, int64(spine), 10), t.Wires, spine, top))
 }
 
 func orNone(names []string) string { return cmp.Or(strings.Join(names, ","), "none") }

@@ -185,7 +185,7 @@ func (p *Plan) line() func(b []byte, m scheduler.Message) []byte {
 		if s, top := through(m.Src, m.Dst); s == scheduler.None {
 			b = append(b, '-')
 		} else {
-			b = appendRest(k[s].append(b), p.Tree, s, top)
+			b = appendRest(k[s].append(b), p.Tree.Wires, s, top)
 		}
 		return append(b, '\n')
 	}
@@ -194,11 +194,11 @@ func (p *Plan) line() func(b []byte, m scheduler.Message) []byte {
 // AppendPath appends a path between two leaves as files of text have it.
 func AppendPath(b []byte, t *topology.Tree, from, to, path int) []byte {
 	spine, top := t.Through(from, to, path)
-	return appendRest(strconv.AppendInt(b, int64(spine), 10), t, spine, top)
+	return appendRest(strconv.AppendInt(b, int64(spine), 10), t.Wires, spine, top)
 }
 
 // appendRest appends what of a path follows its spine: nothing, a top switch or two cables.
-func appendRest(b []byte, t *topology.Tree, spine, top int) []byte {
+func appendRest(b []byte, t topology.Wires, spine, top int) []byte {
 	n, columns := t.Columns(spine, top)
 	for _, x := range n[1:columns] {
 		if x >= 0 {

@@ -52,7 +52,7 @@ func (p *Plan) drop() error {
 		return fmt.Errorf("no server reaches another one: every pair of leaves has lost its paths")
 	}
 	if dropped > 0 {
-		p.Schedule, p.Bound = p.Schedule.Without(p.Tree, p.Unreachable), scheduler.Bound{}
+		p.Schedule, p.Bound = p.Schedule.Without(p.Tree.Shape, p.Unreachable), scheduler.Bound{}
 	}
 	return nil
 }

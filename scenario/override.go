@@ -84,7 +84,7 @@ func (s *Scenario) overrideFabric(o Overrides) error {
 			return fmt.Errorf("--rate %s: %w", Auto, errAutoHosts)
 		}
 		if f.AutoRate {
-			s.Fabric.auto(s.Tree)
+			s.Fabric.auto(s.Tree.Shape)
 		}
 	}
 	if s.Fabric.Rate == 0 {
@@ -117,7 +117,7 @@ func (s *Scenario) changedKind(was string) {
 	case kind == Hosts && was != Hosts:
 		s.Fabric.Rate, s.Fabric.AutoRate = 0, false
 	case kind != Hosts && s.Fabric.Rate == 0:
-		s.Fabric.auto(s.Tree)
+		s.Fabric.auto(s.Tree.Shape)
 	}
 	if s.Fabric.Kind != was { // what is said of real hosts means nothing here
 		s.Transport, s.Launch, s.Inject = transport.TCP, localLaunch, Inject{}

@@ -24,7 +24,7 @@ func DefaultRate(servers int) unit.Rate {
 }
 
 // auto sets the default rate until a search finds one.
-func (f *Fabric) auto(t *topology.Tree) {
+func (f *Fabric) auto(t *topology.Shape) {
 	f.Rate, f.AutoRate = DefaultRate(t.Servers()), true
 }
 
@@ -60,7 +60,7 @@ func (d *document) rate(at field, s *Scenario) bool {
 	case s.Tree == nil:
 		return false
 	case !hosts:
-		f.auto(s.Tree)
+		f.auto(s.Tree.Shape)
 	}
 	return true
 }

@@ -34,7 +34,7 @@ func ForsClosed(t *topology.Tree, o Options) (*Schedule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schedule %s: %w", name, err)
 	}
-	p := newPattern(t, len(live))
+	p := newPattern(t.Shape, len(live))
 	if err := p.check(t); err != nil {
 		return nil, fmt.Errorf("schedule %s: %w", name, err)
 	}
@@ -42,7 +42,7 @@ func ForsClosed(t *topology.Tree, o Options) (*Schedule, error) {
 	if !p.within() {
 		return p.lifted(name, t, live, o), nil
 	}
-	return p.schedule(name, t, func(_ int, h transfer) int { return live[h.line] }), nil
+	return p.schedule(name, t.Shape, func(_ int, h transfer) int { return live[h.line] }), nil
 }
 
 // fillLine fills the pattern with the line of a leaf's messages for other leaves.

@@ -26,7 +26,7 @@ type pattern struct {
 
 // newPattern returns a pattern without hops, for that many spines alive at every
 // leaf, at least one unless there is only one leaf.
-func newPattern(t *topology.Tree, live int) *pattern {
+func newPattern(t *topology.Shape, live int) *pattern {
 	p := &pattern{m0: t.Ports(), q: t.Leaves() - 1, w: min(live, t.Ports())}
 	if p.q == 0 {
 		p.w = p.m0 // a single leaf needs no spine
@@ -50,7 +50,7 @@ func (p *pattern) roomy() bool { return p.f() > p.m0/(p.q+1) }
 
 // schedule writes the pattern down for every leaf of a tree. The spine of a transfer
 // between leaves is spine(leaf, transfer). O(S²).
-func (p *pattern) schedule(name string, t *topology.Tree, spine func(leaf int, h transfer) int) *Schedule {
+func (p *pattern) schedule(name string, t *topology.Shape, spine func(leaf int, h transfer) int) *Schedule {
 	table := slots.New(t.Servers(), p.phases)
 	for _, h := range p.transfers {
 		for leaf := range t.Leaves() {

@@ -83,7 +83,7 @@ func Stair(t *topology.Tree) (hops iter.Seq[Hop], phases int, within bool) {
 	if err != nil {
 		panic(err)
 	}
-	p := newPattern(t, len(live))
+	p := newPattern(t.Shape, len(live))
 	p.fillLine()
 	within = p.within()
 	return func(yield func(Hop) bool) {

@@ -28,13 +28,13 @@ func LinearShift(t *topology.Tree) *Schedule {
 // ftree, stay free of contention with any fill, as thesis 4.2.2 says of 326 servers on 360 ports.
 // Phases without a message are left out: at most M0·M1-1. O(S²).
 func LinearShiftPorts(t *topology.Tree) *Schedule {
-	at, ports := positions(t), t.Ports()*t.Leaves()
+	at, ports := positions(t.Shape), t.Ports()*t.Leaves()
 	table := slots.Met(len(at), ports-1, func(src, dst int) int { return (at[dst] - at[src] - 1 + ports) % ports })
 	table.DropEmpty()
 	return newSchedule(schedules.LinearShiftPorts, table, false)
 }
 
-func positions(t *topology.Tree) []int {
+func positions(t *topology.Shape) []int {
 	at := make([]int, t.Servers())
 	for r := range at {
 		at[r] = t.Position(r)
@@ -46,7 +46,7 @@ func positions(t *topology.Tree) []int {
 // exchange in pairs (thesis 2.2.3 names it, with a reference to Izzi and Massini 2022; p = 0, each
 // with itself, is left out). It exists only for a power of two of servers, as s xor p must be a
 // server, and then has S-1 phases. Any other number is an error. O(S²).
-func XOR(t *topology.Tree) (*Schedule, error) {
+func XOR(t *topology.Shape) (*Schedule, error) {
 	n := t.Servers()
 	if n&(n-1) != 0 {
 		return nil, fmt.Errorf("schedule xor: needs a power of two of servers, such as %d or %d; here are %d", below2(n), 2*below2(n), n)
@@ -78,7 +78,7 @@ func below2(n int) int {
 // a pod, but each phase needs new spines. Messages of absent servers are dropped, and so are phases
 // without a message: at most M0·M1·M2. O((M0·M1·M2)²) at most.
 func BandwidthOptimal(t *topology.Tree) *Schedule {
-	at, ports := positions(t), t.Ports()*t.Leaves()
+	at, ports := positions(t.Shape), t.Ports()*t.Leaves()
 	levels := []int{t.Ports(), t.PodLeaves(), t.Pods()}[:t.Levels()]
 	// Solved for p: the digit of p at place F_k is the digit of dst at its place, less the digit of
 	// src at F_k.
@@ -103,6 +103,6 @@ func shiftRoles(t *topology.Tree) *Schedule {
 			rows = append(rows, slots.Make((j-i+table.Phases)%table.Phases, None))
 		}
 	}
-	table.Spread(t, rows)
+	table.Spread(&t.Roles, rows)
 	return newSchedule(schedules.LinearShift, table, false)
 }

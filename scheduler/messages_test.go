@@ -99,7 +99,7 @@ func TestFromMessagesThreeLevels(t *testing.T) {
 	if !s.Pinned || s.Top(0, 7) != 1 || s.Top(0, 2) != scheduler.None || !slices.Equal(slices.Collect(s.All()), ms) {
 		t.Errorf("another schedule comes back: pinned %v, top %d, %d", s.Pinned, s.Top(0, 7), s.Top(0, 2))
 	}
-	less := s.Without(p, [][2]int{{0, 3}})
+	less := s.Without(p.Shape, [][2]int{{0, 3}})
 	ms = slices.DeleteFunc(ms, func(m scheduler.Message) bool { return m.Src/2+m.Dst/2 == 3 && m.Src/2 != 1 && m.Dst/2 != 1 })
 	for i := range ms {
 		ms[i].Phase = i

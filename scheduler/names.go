@@ -40,7 +40,7 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 	case name == schedules.LinearShiftPorts:
 		s = LinearShiftPorts(t)
 	case name == schedules.XOR:
-		s, err = XOR(t)
+		s, err = XOR(t.Shape)
 	case name == schedules.BandwidthOptimal:
 		s = BandwidthOptimal(t)
 	case name == schedules.FORS:
@@ -54,7 +54,7 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 	}
 	if err == nil && o.DropUnreachable {
 		if err = connected(t, o); err == nil {
-			s = s.Without(t, t.Severed())
+			s = s.Without(t.Shape, t.Severed())
 		}
 	}
 	if err != nil {

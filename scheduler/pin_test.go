@@ -40,7 +40,7 @@ func pin(t testing.TB, tr *topology.Tree, s *scheduler.Schedule, o scheduler.Opt
 func bases(t testing.TB, tr *topology.Tree) []*scheduler.Schedule {
 	t.Helper()
 	out := []*scheduler.Schedule{scheduler.LinearShift(tr), scheduler.BandwidthOptimal(tr)}
-	if s, err := scheduler.XOR(tr); err == nil {
+	if s, err := scheduler.XOR(tr.Shape); err == nil {
 		out = append(out, s)
 	}
 	return out

@@ -34,7 +34,7 @@ func Published(t *topology.Tree) (*Schedule, error) {
 	}
 	perPhase := p.perPhase()
 	p.fit()
-	return p.schedule(schedules.FORSPublished, t, func(leaf int, h transfer) int { return live[p.turn(leaf, h, perPhase)] }), nil
+	return p.schedule(schedules.FORSPublished, t.Shape, func(leaf int, h transfer) int { return live[p.turn(leaf, h, perPhase)] }), nil
 }
 
 // judge returns an *InvalidError for the first offence of the schedule, or, if
@@ -47,7 +47,7 @@ func (p *pattern) judge(t *topology.Tree) error {
 			compare = ">"
 		}
 		shape += fmt.Sprintf("g = gcd(M0,M1-1) = %d > 1 and w = %d %s q = %d", p.g(), p.w, compare, p.q)
-		return &InvalidError{schedules.FORSPublished, shape, fmt.Sprintf("phase %d: %s", phase, p.describe(phase, t))}
+		return &InvalidError{schedules.FORSPublished, shape, fmt.Sprintf("phase %d: %s", phase, p.describe(phase, t.Shape))}
 	}
 	if n, first := p.conflicts(t); n > 0 {
 		all := p.m0 * p.m0 * p.q
@@ -72,7 +72,7 @@ func (p *pattern) offence() (phase int, wrong bool) {
 
 // describe returns the first offence in a phase, with messages in the order of
 // the listing: by source.
-func (p *pattern) describe(phase int, t *topology.Tree) string {
+func (p *pattern) describe(phase int, t *topology.Shape) string {
 	from := make([]int, t.Servers()) // 1 + the source, by destination
 	for leaf := range t.Leaves() {
 		for _, h := range p.in(phase) {

@@ -21,7 +21,7 @@ func published(t *topology.Tree) (*pattern, []int, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p := newPattern(t, len(live))
+	p := newPattern(t.Shape, len(live))
 	if err := p.check(t); err != nil {
 		return nil, nil, err
 	}

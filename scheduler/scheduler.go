@@ -105,7 +105,7 @@ func FromMessages(name string, t *topology.Tree, pinned bool, ms iter.Seq[Messag
 
 // Without returns s without the messages between these pairs of leaves, and without the
 // phases that then hold none. O(S²).
-func (s *Schedule) Without(t *topology.Tree, apart [][2]int) *Schedule {
+func (s *Schedule) Without(t *topology.Shape, apart [][2]int) *Schedule {
 	table, less := *s.table, *s
 	table.Slots = slices.Clone(table.Slots)
 	for _, p := range apart {

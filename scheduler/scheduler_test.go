@@ -94,13 +94,13 @@ func TestLinearShiftPorts(t *testing.T) {
 func TestXOR(t *testing.T) {
 	grid(t, func(tr *topology.Tree) {
 		n := tr.Servers()
-		s, err := scheduler.XOR(tr)
+		s, err := scheduler.XOR(tr.Shape)
 		expect.MustTrue(t, (strings.Count(string(bits(n)), "1") == 1) == (err == nil), "%d servers: error %v", n, err)
 		if err == nil {
 			sends(t, tr, s, func(src, p int) int { return src ^ (p + 1) })
 		}
 	})
-	_, err := scheduler.XOR(tree(t, topology.Options{Ports: 20, Leaves: 18}))
+	_, err := scheduler.XOR(tree(t, topology.Options{Ports: 20, Leaves: 18}).Shape)
 	want := "schedule xor: needs a power of two of servers, such as 256 or 512; here are 360"
 	expect.True(t, err != nil && err.Error() == want, "360 servers: error %v, want %s", err, want)
 }

@@ -37,7 +37,7 @@ func replayAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	cables, err := failures.TreeCables(t)
+	cables, err := failures.TreeCables(t.Shape)
 	if err != nil {
 		return usagef("--topology: %w", err)
 	}

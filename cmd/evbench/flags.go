@@ -29,13 +29,13 @@ func tree(c *cli.Context) (*topology.Tree, error) {
 		return nil, usagef("--topology %s: %s writes the notation of a tree, and takes one", c.String("topology"), c.Command.Name)
 	}
 	if err == nil {
-		err = twoLevels(c, t)
+		err = twoLevels(c, t.Shape)
 	}
 	return t, err
 }
 
 // twoLevels refuses trees of three levels, and parallel cables.
-func twoLevels(c *cli.Context, t *topology.Tree) error {
+func twoLevels(c *cli.Context, t *topology.Shape) error {
 	if t.Levels() == 3 {
 		return usagef("--topology %s: three levels; %s takes trees of two, FT(2;M0,M1)", t.Notation(), c.Command.Name)
 	}

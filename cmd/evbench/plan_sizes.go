@@ -54,7 +54,7 @@ func readSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host) ([]*sizes.Ma
 	window, err := planFile(name, func(r io.Reader) ([]*sizes.Matrix, error) {
 		in := bufio.NewReaderSize(r, 1<<16)
 		if head, _ := in.Peek(1 << 16); sizes.IsMatrix(head) {
-			return ordered.ReadMatrix(in, t, hosts)
+			return ordered.ReadMatrix(in, t.Shape, hosts)
 		}
 		n := t.Servers()
 		table, err := builder.ReadTable(in, n, schedules.MaxWindow*n*n)
@@ -73,7 +73,7 @@ func checkOrdered(c *cli.Context, f *verify.Ordered, o verify.Options) (*verify.
 		if err != nil {
 			return nil, err
 		}
-		list = ordered.StatedSizes(f.Tree, window)
+		list = ordered.StatedSizes(f.Tree.Shape, window)
 	}
 	return verify.CheckOrdered(f, list, o), nil
 }

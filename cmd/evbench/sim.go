@@ -242,7 +242,7 @@ func settingOf(s *scenario.Scenario, planned []bench.Planned) (*policy.Setting, 
 
 // linkLog reads the logs, and keeps the failures of the tree's links.
 func linkLog(c *cli.Context, s *policy.Setting) (policy.Log, error) {
-	cables, err := failures.TreeCables(s.Tree)
+	cables, err := failures.TreeCables(s.Tree.Shape)
 	if err != nil {
 		return policy.Log{}, err
 	}

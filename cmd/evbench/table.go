@@ -86,7 +86,7 @@ func sprayingOptions(c *cli.Context) (o survey.SprayingOptions, err error) {
 	if o.Tree, err = topology.New(t); err != nil {
 		return o, usage(err)
 	}
-	if err := twoLevels(c, o.Tree); err != nil {
+	if err := twoLevels(c, o.Tree.Shape); err != nil {
 		return o, err
 	}
 	if c.Bool("quick") {

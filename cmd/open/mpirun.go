@@ -79,7 +79,7 @@ func (r ranks) Launch(ctx context.Context, j fabric.Job) (wait func() error, err
 func (r ranks) command(ctx context.Context, launcher mpi.Launcher, j fabric.Job, dir string) (*exec.Cmd, error) {
 	token, agent, start, program := filepath.Join(dir, "token"), filepath.Join(dir, "agent"), filepath.Join(dir, "start"), filepath.Join(dir, "evbench")
 	self, err := os.Executable()
-	err = errors.Join(err, os.Symlink(self, program), os.WriteFile(token, []byte(j.Token+"\n"), 0o600), os.WriteFile(start, []byte(starter(j.Tree)), 0o700),
+	err = errors.Join(err, os.Symlink(self, program), os.WriteFile(token, []byte(j.Token+"\n"), 0o600), os.WriteFile(start, []byte(starter(j.Tree.Shape)), 0o700),
 		os.WriteFile(filepath.Join(dir, "hosts"), []byte(r.hosts()), 0o600), os.WriteFile(agent, []byte(r.agent(dir)), 0o700))
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (r ranks) command(ctx context.Context, launcher mpi.Launcher, j fabric.Job,
 
 // starter is a script that runs a worker's command with the server's position, which it knows from
 // its rank: Open MPI 5 does not put several programs on the hosts that each of them names.
-func starter(t *topology.Tree) string {
+func starter(t *topology.Shape) string {
 	var positions strings.Builder
 	for rank := range t.Servers() {
 		fmt.Fprintf(&positions, " %d", t.Position(rank))

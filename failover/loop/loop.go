@@ -103,24 +103,24 @@ func (p *Plans) Keep(q *plan.Plan) {
 	if p.made == nil {
 		p.made = map[string]*plan.Plan{}
 	}
-	if p.made[key(q.Tree)] != nil {
+	if p.made[key(&q.Tree.Live)] != nil {
 		return
 	}
 	if len(p.order) >= most { // order[0] is the initial plan
 		delete(p.made, p.order[1])
 		p.order = slices.Delete(p.order, 1, 2)
 	}
-	p.made[key(q.Tree)] = q
-	p.order = append(p.order, key(q.Tree))
+	p.made[key(&q.Tree.Live)] = q
+	p.order = append(p.order, key(&q.Tree.Live))
 }
 
 func (p *Plans) kept(t *topology.Tree) *plan.Plan {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.made[key(t)]
+	return p.made[key(&t.Live)]
 }
 
-func key(t *topology.Tree) string { return fmt.Sprint(t.Dead()) }
+func key(t *topology.Live) string { return fmt.Sprint(t.Dead()) }
 
 // Plan implements Planner. Its error is a *topology.UnreachableError where no plan
 // is possible.
@@ -131,7 +131,7 @@ func (p *Plans) Plan(ctx context.Context, t *topology.Tree) (Made, error) {
 	if err := t.Connected(); err != nil {
 		return Made{}, err
 	}
-	made, err, _ := p.making.Do(key(t), func() (any, error) { return p.make(t) })
+	made, err, _ := p.making.Do(key(&t.Live), func() (any, error) { return p.make(t) })
 	if err != nil {
 		return Made{}, err
 	}

@@ -40,7 +40,7 @@ const block = 1 << 15
 func (p *Plan) WriteText(w io.Writer) error {
 	of := &plan.Plan{Tree: p.Tree, Hosts: p.Hosts}
 	_, err := fmt.Fprintf(w, "# %s\n%s%s# schedule %s\n# routing pinned\n%s# sizes %s\n# time %d\n# bound %d %s\n# hash %s\n", firstOrdered,
-		of.NameLines(), p.Tree.Words().Lines(), p.Order, p.windowLine(), sizes.Hash(p.Tree, p.Window...), p.Time, p.Bound.Time, p.Witness(), p.Hash())
+		of.NameLines(), p.Tree.Words().Lines(), p.Order, p.windowLine(), sizes.Hash(p.Tree.Shape, p.Window...), p.Time, p.Bound.Time, p.Witness(), p.Hash())
 	if err != nil {
 		return err
 	}

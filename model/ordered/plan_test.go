@@ -119,12 +119,12 @@ func TestOrderedPaths(t *testing.T) {
 // A window that the header states otherwise, and a plan without it, are found by the hash.
 func TestOrderedHashHasWindow(t *testing.T) {
 	tr := expect.Value(topology.New(topology.Options{Ports: 2, Leaves: 2}))(t)
-	m, err := sizes.NewMatrix(tr)
+	m, err := sizes.NewMatrix(tr.Shape)
 	if err == nil {
 		err = m.Set(0, 1, 3)
 	}
 	expect.Must(t, err)
-	empty := expect.Value(sizes.NewMatrix(tr))(t)
+	empty := expect.Value(sizes.NewMatrix(tr.Shape))(t)
 	hashes := map[string]bool{}
 	for n := 1; n <= 3; n++ { // exchanges in which nobody sends leave no line
 		made := expect.Value(sizes.MakeWindow(tr, []*sizes.Matrix{m, empty, empty}[:n], sizes.Options{}))(t)

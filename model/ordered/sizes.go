@@ -15,7 +15,7 @@ import (
 
 // ReadMatrix reads the sizes of one exchange. The file names servers by position, with or without
 // "server", or as hosts are named.
-func ReadMatrix(r io.Reader, t *topology.Tree, hosts []plan.Host) ([]*sizes.Matrix, error) {
+func ReadMatrix(r io.Reader, t *topology.Shape, hosts []plan.Host) ([]*sizes.Matrix, error) {
 	stated, err := sizes.ReadMatrix(r)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func ReadMatrix(r io.Reader, t *topology.Tree, hosts []plan.Host) ([]*sizes.Matr
 }
 
 // StatedSizes lists the fragments of exchanges for the judge, which names servers by position.
-func StatedSizes(t *topology.Tree, window []*sizes.Matrix) []verify.Size {
+func StatedSizes(t *topology.Shape, window []*sizes.Matrix) []verify.Size {
 	s := t.Servers()
 	list := make([]verify.Size, 0, len(window)*s*(s-1))
 	for e, m := range window {

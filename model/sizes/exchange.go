@@ -6,7 +6,7 @@ import "evbench/topology"
 // event exchange·S + r: size states the bytes of the fragment that a source has for an
 // event, as builder.Sizes.Of does. Exchanges count from 0, warm-up included.
 func Exchange(t *topology.Tree, size func(event uint64, source int) int, exchange uint64) (*Matrix, error) {
-	m, err := NewMatrix(t)
+	m, err := NewMatrix(t.Shape)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ type Matrix struct {
 }
 
 // NewMatrix returns a matrix of no bytes for the servers of a tree.
-func NewMatrix(t *topology.Tree) (*Matrix, error) {
+func NewMatrix(t *topology.Shape) (*Matrix, error) {
 	if s := t.Servers(); s > MaxServers {
 		return nil, fmt.Errorf("%d servers: evbench plans sizes of at most %d", s, MaxServers)
 	}
@@ -72,7 +72,7 @@ func (m *Matrix) Sum() int64 { return m.sum }
 // Hash names the sizes of a window: "sha256:" and the digest of the lines "src,dst,bytes"
 // of all fragments that have bytes, servers by position, by exchange, src and dst; from
 // the second exchange on a line ends in ",1" and so on.
-func Hash(t *topology.Tree, window ...*Matrix) string {
+func Hash(t *topology.Shape, window ...*Matrix) string {
 	h := sha256.New()
 	buf := make([]byte, 0, 1<<15+128)
 	number := func(n int64, end byte) { buf = append(strconv.AppendInt(buf, n, 10), end) }
@@ -110,7 +110,7 @@ func Window(t *topology.Tree, table []uint32) ([]*Matrix, error) {
 	window := make([]*Matrix, lines/each)
 	sum := int64(0)
 	for e := range window {
-		m, err := NewMatrix(t)
+		m, err := NewMatrix(t.Shape)
 		if err != nil {
 			return nil, err
 		}

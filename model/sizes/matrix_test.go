@@ -19,10 +19,10 @@ func TestWindowOfTable(t *testing.T) {
 	expect.MustTrue(t, err == nil && len(window) == 1, "%d exchanges, error %v", len(window), err)
 	m := window[0]
 	expect.True(t, m.Size(0, 1) == 10 && m.Size(2, 0) == 5 && m.Size(1, 2) == 0 && m.Sum() == 15, "%+v", m)
-	expect.True(t, sizes.Hash(tr, m) == "sha256:"+digest("0,2,10\n3,0,5\n"), "hash %s", sizes.Hash(tr, m))
+	expect.True(t, sizes.Hash(tr.Shape, m) == "sha256:"+digest("0,2,10\n3,0,5\n"), "hash %s", sizes.Hash(tr.Shape, m))
 	window, err = sizes.Window(tr, append(append(one, make([]uint32, 9)...), 0, 0, 0, 7, 0, 0, 0, 0, 0))
 	expect.True(t, err == nil && len(window) == 3 && window[0].Sum() == 15 && window[1].Sum() == 0 && window[2].Size(0, 1) == 7, "%+v, error %v", window, err)
-	expect.True(t, sizes.Hash(tr, window...) == "sha256:"+digest("0,2,10\n3,0,5\n0,2,7,2\n"), "hash of three exchanges")
+	expect.True(t, sizes.Hash(tr.Shape, window...) == "sha256:"+digest("0,2,10\n3,0,5\n0,2,7,2\n"), "hash of three exchanges")
 	for _, tt := range []struct {
 		name  string
 		table []uint32
@@ -50,7 +50,7 @@ func TestRoles(t *testing.T) {
 	expect.Error(t, expect.Err(sizes.Window(tr, make([]uint32, 12))), "3 lines: an exchange of 4 servers has 2")
 	window = expect.Value(sizes.Window(tr, []uint32{1, 2, 3, 9, 4, 5, 6, 0}))(t)
 	expect.Error(t, expect.Err(sizes.MakeWindow(tr, window, sizes.Options{})), "server3 to server2: 9 bytes, but server3 does not read")
-	m = expect.Value(sizes.NewMatrix(tr))(t)
+	m = expect.Value(sizes.NewMatrix(tr.Shape))(t)
 	expect.Must(t, m.Set(2, 1, 5))
 	expect.Error(t, expect.Err(sizes.Make(tr, m, sizes.Options{})), "server2 to server1: 5 bytes, but server1 does not build")
 }

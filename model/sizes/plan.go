@@ -121,7 +121,7 @@ func Make(t *topology.Tree, m *Matrix, o Options) (*Plan, error) {
 // seeds. It ends early at the bound. Leaves that share no live path and have bytes for each other
 // are a *topology.UnreachableError.
 func MakeWindow(t *topology.Tree, window []*Matrix, o Options) (*Plan, error) {
-	sum, err := add(t, window)
+	sum, err := add(t.Shape, window)
 	if err == nil {
 		err = sum.meets(t)
 	}
@@ -146,7 +146,7 @@ func MakeWindow(t *topology.Tree, window []*Matrix, o Options) (*Plan, error) {
 	return p, nil
 }
 
-func add(t *topology.Tree, window []*Matrix) (*Matrix, error) {
+func add(t *topology.Shape, window []*Matrix) (*Matrix, error) {
 	if len(window) == 0 || len(window) > schedules.MaxWindow {
 		return nil, fmt.Errorf("a window of %d exchanges: must be 1..%d", len(window), schedules.MaxWindow)
 	}

@@ -89,7 +89,7 @@ func TestEfficiency(t *testing.T) {
 // a port or a link. A fifth of the time more is needed however they are split.
 func TestFiveCycle(t *testing.T) {
 	tr := expect.Value(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}).Without(topology.Link{Leaf: 1, Spine: 0}))(t)
-	m := expect.Value(sizes.NewMatrix(tr))(t)
+	m := expect.Value(sizes.NewMatrix(tr.Shape))(t)
 	cycle := [][2]int{{0, 1}, {0, 3}, {1, 2}, {3, 2}, {3, 1}} // send 0, link, receive 2, send 3, receive 1
 	for _, f := range cycle {
 		expect.Must(t, m.Set(f[0], f[1], 2))
@@ -135,7 +135,7 @@ func TestUnreachable(t *testing.T) {
 	_, err := sizes.Make(tr, draw(t, tr, "equal", 1), sizes.Options{})
 	u, ok := errors.AsType[*topology.UnreachableError](err)
 	expect.True(t, ok && *u == (topology.UnreachableError{A: 0, B: 1}), "error %v", err)
-	m := expect.Value(sizes.NewMatrix(tr))(t)
+	m := expect.Value(sizes.NewMatrix(tr.Shape))(t)
 	expect.True(t, expect.Err(sizes.Make(tr, m, sizes.Options{})) != nil, "a plan for no bytes")
 	if err := m.Set(0, 4, 9); err != nil { // leaves 0 and 2 share spine1
 		t.Fatal(err)

@@ -96,7 +96,7 @@ func TestWindow(t *testing.T) {
 
 // few draws an exchange in which most pairs have no fragment.
 func few(t *testing.T, tr *topology.Tree, rng *rand.Rand) *sizes.Matrix {
-	m := expect.Value(sizes.NewMatrix(tr))(t)
+	m := expect.Value(sizes.NewMatrix(tr.Shape))(t)
 	s := tr.Servers()
 	for range 1 + rng.IntN(2*s) {
 		src := rng.IntN(s)

@@ -40,12 +40,12 @@ func leafOf(name string) (leaf int, ok bool) {
 }
 
 // witnessIn is witnessOf for the kinds that a tree has.
-func witnessIn(t *topology.Tree, kind string) (family string, number int, ok bool) {
+func witnessIn(t *topology.Shape, kind string) (family string, number int, ok bool) {
 	family, number, ok = witnessOf(kind)
 	return family, number, ok && (family != byPod || t.Levels() == 3)
 }
 
-func witnesses(t *topology.Tree) string {
+func witnesses(t *topology.Shape) string {
 	last := t.Leaves() - 1
 	if t.Levels() == 3 {
 		return fmt.Sprintf("server, leaf0..leaf%d, hall0..hall%d, pod0..pod%d and lp", last, last, t.Pods()-1)

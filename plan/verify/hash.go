@@ -61,7 +61,7 @@ func newChunk(s []byte) chunk {
 
 func newLineWriter(t *topology.Tree) *lineWriter {
 	w := &lineWriter{numbers: make([]chunk, t.Leaves()*t.Ports()), tops: 1, phase: -1}
-	form := pathFormOf(t)
+	form := pathFormOf(t.Shape)
 	if form != spineForm {
 		w.tops += t.Paths() / t.Spines()
 	}

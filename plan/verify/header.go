@@ -195,10 +195,10 @@ func (h *header) lower(t *topology.Tree) (Bound, error) {
 	if b.Phases < 1 {
 		return b, h.wrong("bound", "a bound of %d phases: must be at least 1", b.Phases)
 	}
-	family, _, ok := witnessIn(t, b.Kind)
+	family, _, ok := witnessIn(t.Shape, b.Kind)
 	switch {
 	case !ok:
-		return b, h.wrong("bound", "no witness %q; there are %s", shorten([]byte(b.Kind)), witnesses(t))
+		return b, h.wrong("bound", "no witness %q; there are %s", shorten([]byte(b.Kind)), witnesses(t.Shape))
 	case h.bound.witness == nil:
 		return b, nil
 	case family == lp:

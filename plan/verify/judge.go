@@ -54,7 +54,7 @@ func newJudge(f *File, o Options) *judge {
 		messages: canonical(f.Messages),
 		seats:    make([]seat, t.Leaves()*t.Ports()),
 		met:      make([]uint64, (s*s+63)/64),
-		spines:   routings[f.Routing], form: pathFormOf(t),
+		spines:   routings[f.Routing], form: pathFormOf(t.Shape),
 	}
 	j.wires = make([]load, j.tree.AllWires())
 	for i := range j.seats {

@@ -102,7 +102,7 @@ func (r *orderedReader) fabric() error {
 	case r.h.routing != "" && r.h.routing != "pinned":
 		return r.h.wrong("routing", "routing %q: plans of version 2 are pinned", shorten([]byte(r.h.routing)))
 	}
-	r.file.Tree, r.file.Schedule, r.file.Hash, r.form = tree, r.h.schedule, r.h.hash, pathFormOf(tree)
+	r.file.Tree, r.file.Schedule, r.file.Hash, r.form = tree, r.h.schedule, r.h.hash, pathFormOf(tree.Shape)
 	r.limit = min(r.room, r.file.Window*most(tree.Servers()))
 	return nil
 }

@@ -139,7 +139,7 @@ func readText(in *input) (*File, error) {
 		if err := r.h.apply(&r.file); err != nil {
 			return err
 		}
-		r.form = pathFormOf(r.file.Tree)
+		r.form = pathFormOf(r.file.Tree.Shape)
 		r.limit = min(r.room, most(r.file.Tree.Servers()))
 		return nil
 	}

@@ -31,7 +31,7 @@ const (
 	cablesForm                 // "2.0.1": the cable up and the cable down
 )
 
-func pathFormOf(t *topology.Tree) pathForm {
+func pathFormOf(t *topology.Shape) pathForm {
 	switch {
 	case t.Levels() == 3:
 		return topForm
@@ -43,7 +43,7 @@ func pathFormOf(t *topology.Tree) pathForm {
 
 // Top returns what follows the spine in the path of a message, as topology.Wires.Through has it.
 func (f *File) Top(m *Message) int {
-	if m.Top != NoTop && pathFormOf(f.Tree) == cablesForm {
+	if m.Top != NoTop && pathFormOf(f.Tree.Shape) == cablesForm {
 		return f.Tree.Lane(m.Cables())
 	}
 	return int(m.Top)

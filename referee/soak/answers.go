@@ -270,7 +270,7 @@ func (j *judgement) unnoticed() {
 
 // LeafOf returns which leaf has these interfaces, in the output of ip -o link: those to the spines,
 // and one to each of its servers.
-func LeafOf(tree *topology.Tree, text string) (leaf int, ok bool) {
+func LeafOf(tree *topology.Shape, text string) (leaf int, ok bool) {
 	var have []string
 	for line := range strings.Lines(text) {
 		if m := interfaceName.FindStringSubmatch(line); m != nil {

@@ -285,7 +285,7 @@ func TestLeafOf(t *testing.T) {
 		{link("lo", "leaf0", "leaf1"), 0, false},
 		{"", 0, false},
 	} {
-		if leaf, ok := LeafOf(tree, tt.text); ok != tt.ok || leaf != tt.leaf {
+		if leaf, ok := LeafOf(tree.Shape, tt.text); ok != tt.ok || leaf != tt.leaf {
 			t.Errorf("%q: leaf%d, %v", tt.text, leaf, ok)
 		}
 	}

@@ -279,7 +279,7 @@ func findDoors(ctx context.Context, pid int, tree *topology.Tree, doors map[int]
 		}
 		d := append(door{"--net=" + dir + e.Name()}, user...)
 		text, err := d.run(ctx, "ip", "-o", "link")
-		if leaf, ok := LeafOf(tree, text); err == nil && ok {
+		if leaf, ok := LeafOf(tree.Shape, text); err == nil && ok {
 			doors[leaf] = d
 		}
 	}

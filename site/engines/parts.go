@@ -12,7 +12,7 @@ import (
 // byParts computes the tables of each connected part of a tree on its own, as a
 // subnet manager in each would, and puts them together.
 func byParts(name string, t *topology.Tree, n *network.Network, o Options) (*lft.Tables, error) {
-	parts := parts(t, n)
+	parts := parts(t.Shape, n)
 	if len(parts) < 2 {
 		return Compute(name, n, o)
 	}
@@ -38,7 +38,7 @@ func byParts(name string, t *topology.Tree, n *network.Network, o Options) (*lft
 
 // parts returns the connected parts of a tree with servers on several leaves, as switches, without
 // leaves that reach no other.
-func parts(t *topology.Tree, n *network.Network) [][]int {
+func parts(t *topology.Shape, n *network.Network) [][]int {
 	return slices.DeleteFunc(n.SwitchParts(), func(part []int) bool {
 		loaded := 0
 		for _, sw := range part {

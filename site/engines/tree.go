@@ -15,12 +15,12 @@ import (
 // as in the whole tree, FT(2;M0,M1) or FT(3;M0,M1,M2), where server s is h<s>. Missing servers are
 // left out, so host r is rank r, and dead links have no cable.
 func FromTree(t *topology.Tree, lmc int) (*network.Network, error) {
-	whole, err := network.TreeShape(t).Build(lmc)
+	whole, err := network.TreeShape(t.Shape).Build(lmc)
 	if err != nil {
 		return nil, err
 	}
 	if !t.Full() {
-		if whole, err = present(t, whole); err != nil {
+		if whole, err = present(t.Shape, whole); err != nil {
 			return nil, err
 		}
 	}
@@ -34,7 +34,7 @@ func FromTree(t *topology.Tree, lmc int) (*network.Network, error) {
 }
 
 // present returns the whole tree without the servers that a tree does not have.
-func present(t *topology.Tree, whole *network.Network) (*network.Network, error) {
+func present(t *topology.Shape, whole *network.Network) (*network.Network, error) {
 	var b network.Builder
 	for r := range t.Servers() {
 		b.Host(whole.Info(network.Node(t.Position(r))))

@@ -217,12 +217,12 @@ func (p *Placement) leavesOf(t *topology.Tree, on [][]string) ([]int, error) {
 		}
 		return leaves, nil
 	}
-	return p.usedLeaves(t, on)
+	return p.usedLeaves(t.Shape, on)
 }
 
 // usedLeaves assigns the leaf switches with hosts, in order, to the leaves of the tree with
 // servers.
-func (p *Placement) usedLeaves(t *topology.Tree, on [][]string) ([]int, error) {
+func (p *Placement) usedLeaves(t *topology.Shape, on [][]string) ([]int, error) {
 	var used []int
 	var names []string
 	for i, hosts := range on {

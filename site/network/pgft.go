@@ -13,7 +13,7 @@ import (
 type PGFT struct{ M, W, P []int }
 
 // TreeShape returns the shape of a tree.
-func TreeShape(t *topology.Tree) PGFT {
+func TreeShape(t *topology.Shape) PGFT {
 	if t.Levels() == 2 {
 		return PGFT{M: []int{t.Ports(), t.Leaves()}, W: []int{1, t.Spines()}, P: []int{1, t.Cables()}}
 	}

@@ -66,7 +66,7 @@ func surveyTime(n int) time.Duration {
 
 // measured is the survey of workers, for the judge.
 func measured(ctx context.Context, j fabric.Joined, switches map[string]string, limit time.Duration) (s Survey, err error) {
-	s = Survey{Servers: intended(j.Tree, j.Hosts), Spines: j.Tree.Paths(), Switches: switches}
+	s = Survey{Servers: intended(j.Tree.Shape, j.Hosts), Spines: j.Tree.Paths(), Switches: switches}
 	if t := j.Tree; !t.Plain() {
 		s.Half = halfWay(t)
 	}
@@ -85,7 +85,7 @@ func halfWay(t *topology.Tree) func(from, to, path int) string {
 }
 
 // intended returns the server and leaf of each machine.
-func intended(t *topology.Tree, hosts []results.Host) []Server {
+func intended(t *topology.Shape, hosts []results.Host) []Server {
 	rank := map[int]int{}
 	for r := range t.Servers() {
 		rank[t.Position(r)] = r

@@ -54,7 +54,7 @@ func (c *Cables) fabric() (n int) {
 
 // TreeCables returns the cables of a two-level tree, by the names and GUIDs that evbench gives
 // its switches, as if all were alive and each leaf had a server on every port.
-func TreeCables(t *topology.Tree) (*Cables, error) {
+func TreeCables(t *topology.Shape) (*Cables, error) {
 	n, err := network.PGFT{M: []int{t.Ports(), t.Leaves()}, W: []int{1, t.Spines()}, P: []int{1, 1}}.Build(0)
 	if err != nil {
 		return nil, err

@@ -77,7 +77,7 @@ const aligned = 15
 
 // sizedPlan plans fragments of these sizes, without phases.
 func (v *Verdict) sizedPlan(f *fabric) {
-	m, err := sizes.NewMatrix(f.tree)
+	m, err := sizes.NewMatrix(f.tree.Shape)
 	if err == nil && !f.even {
 		err = errors.New("links have different rates")
 	}

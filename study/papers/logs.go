@@ -35,7 +35,7 @@ func Cables() (*failures.Cables, error) {
 	if err != nil {
 		return nil, err
 	}
-	return failures.TreeCables(t)
+	return failures.TreeCables(t.Shape)
 }
 
 func (o *Options) openLog() *logged {

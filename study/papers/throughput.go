@@ -62,7 +62,7 @@ func kept(first, then string, oneByOne bool) router {
 	return func(n *routedTree, t *topology.Tree, seed uint64) *plan.Plan {
 		l := compute(n.tree, first, engines.Options{Seed: seed})
 		if oneByOne {
-			l = n.oneByOne(t, then, l, seed)
+			l = n.oneByOne(&t.Live, then, l, seed)
 		} else if len(t.Dead()) > 0 {
 			l = compute(t, then, engines.Options{Previous: l})
 		}
@@ -258,7 +258,7 @@ func compute(t *topology.Tree, engine string, o engines.Options) *lft.Tables {
 
 // oneByOne routes a tree once for each of its dead links, which fail in a drawn order, with an
 // engine that keeps entries.
-func (n *routedTree) oneByOne(t *topology.Tree, engine string, before *lft.Tables, seed uint64) *lft.Tables {
+func (n *routedTree) oneByOne(t *topology.Live, engine string, before *lft.Tables, seed uint64) *lft.Tables {
 	dead := t.Dead()
 	var gone []topology.Link
 	for _, i := range shuffled(len(dead), seed, 1) {

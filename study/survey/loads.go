@@ -47,7 +47,7 @@ func newOrder(s *scheduler.Schedule) *order {
 // phases of the largest number of messages on one directed link. A server link never carries more
 // than one, so a phase costs at least 1. path returns the path (topology.Tree.PathOf) of a message
 // between leaves. O(messages + phases·links).
-func (o *order) duration(t *topology.Tree, leaf []int, path func(src, dst int) int) int {
+func (o *order) duration(t topology.Wires, leaf []int, path func(src, dst int) int) int {
 	sum := 0
 	load, crossed := make([]uint16, t.AllWires()), make([]topology.Wire, 0, 4)
 	for p := range len(o.start) - 1 {
@@ -87,7 +87,7 @@ func tablePaths(tables *routing.Tables, leaf []int) func(src, dst int) int {
 	return func(src, dst int) int { return int(path[leaf[src]*s+dst]) }
 }
 
-func pinnedPaths(t *topology.Tree, s *scheduler.Schedule) func(src, dst int) int {
+func pinnedPaths(t topology.Wires, s *scheduler.Schedule) func(src, dst int) int {
 	return func(src, dst int) int {
 		_, k := s.At(src, dst)
 		return t.PathOf(k, s.Top(src, dst))

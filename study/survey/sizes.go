@@ -37,7 +37,7 @@ var unequal = []struct {
 // largest fragment. Windows have whole fragments. The seed draws sizes and dead links. Draws that
 // separate leaves are drawn again, and left out after a hundred tries.
 func SizesTable(run Run, t *topology.Tree, seed uint64) (*Table, error) {
-	if _, err := sizes.NewMatrix(t); err != nil {
+	if _, err := sizes.NewMatrix(t.Shape); err != nil {
 		return nil, err
 	}
 	table := &Table{name: "sizes", topology: t.Notation(), Notes: []string{
@@ -136,7 +136,7 @@ func scaled(t *topology.Tree, m *sizes.Matrix) (*sizes.Matrix, error) {
 			factor[d][i] = float64((s-1)*meanSize) / sum
 		}
 	}
-	out, err := sizes.NewMatrix(t)
+	out, err := sizes.NewMatrix(t.Shape)
 	for i := range s * s {
 		if src, dst := i/s, i%s; src != dst && err == nil {
 			err = out.Set(src, dst, int64(math.Round(float64(m.Size(src, dst))*factor[0][src]*factor[1][dst])))

@@ -39,7 +39,7 @@ func Slowdown(run Run, t *topology.Tree, model string, seed uint64) ([]SlowdownR
 	if len(t.Dead()) > 0 {
 		return nil, fmt.Errorf("slowdown: %d links are dead already; the table removes links itself", len(t.Dead()))
 	}
-	if err := plannable(t); err != nil {
+	if err := plannable(t.Shape); err != nil {
 		return nil, err
 	}
 	measure, ok := map[string]func(*topology.Tree, uint64) func(*topology.Tree, *SlowdownRow) error{Count: countMeasure, Routed: routedMeasure}[model]
@@ -101,9 +101,9 @@ func routedMeasure(healthy *topology.Tree, seed uint64) func(*topology.Tree, *Sl
 			return err
 		}
 		row.Ideal, row.Phases = t.Servers()-1, s.Phases
-		row.LinearShift = shift.duration(t, leaf, tablePaths(tables, leaf))
+		row.LinearShift = shift.duration(t.Wires, leaf, tablePaths(tables, leaf))
 		row.BandwidthOptimal = newSpread(t).duration(optimal, leaf)
-		row.Adapted = newOrder(s).duration(t, leaf, pinnedPaths(t, s))
+		row.Adapted = newOrder(s).duration(t.Wires, leaf, pinnedPaths(t.Wires, s))
 		return nil
 	}
 }

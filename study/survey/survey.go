@@ -67,7 +67,7 @@ func reductions[R any](r Run, links int, row func(f int, all bool) (R, error)) (
 }
 
 // plannable returns an error for trees without schedules, before a schedule takes their memory.
-func plannable(t *topology.Tree) error {
+func plannable(t *topology.Shape) error {
 	if n := t.Servers(); n > scheduler.MaxServers {
 		return fmt.Errorf("%s: %d servers: evbench plans schedules of at most %d", t.Notation(), n, scheduler.MaxServers)
 	}

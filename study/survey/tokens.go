@@ -65,7 +65,7 @@ type tokenWindowKey struct {
 // cost of messages beside their bytes and with stragglers: least time over time. The seed draws
 // sizes, dead links and delays.
 func TokensTable(run Run, t *topology.Tree, seed uint64) (*Table, error) {
-	if _, err := sizes.NewMatrix(t); err != nil {
+	if _, err := sizes.NewMatrix(t.Shape); err != nil {
 		return nil, err
 	}
 	table := &Table{name: "tokens", topology: t.Notation(), Notes: []string{

@@ -278,8 +278,8 @@ func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
 			return outcome{}, err
 		}
 		o := w.orders[c.Schedule]
-		d := o.duration(t, w.leaf, tablePaths(tables, w.leaf))
-		return outcome{Phases: int32(len(o.start) - 1), Efficiency: efficiency(t, d)}, nil
+		d := o.duration(t.Wires, w.leaf, tablePaths(tables, w.leaf))
+		return outcome{Phases: int32(len(o.start) - 1), Efficiency: efficiency(&t.Roles, d)}, nil
 	}
 	p, err := w.build(t, c)
 	if err != nil {
@@ -287,7 +287,7 @@ func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
 	}
 	out := outcome{Phases: int32(p.Phases()), bound: int32(p.Bound.Phases)}
 	if p.Pinned() {
-		out.Efficiency = efficiency(t, newOrder(p.Schedule).duration(t, w.leaf, p.Path))
+		out.Efficiency = efficiency(&t.Roles, newOrder(p.Schedule).duration(t.Wires, w.leaf, p.Path))
 	} else {
 		out.Efficiency = p.Cost(plan.Equal, w.opt.Seed).Synchronised()
 	}
@@ -306,6 +306,6 @@ func (w *whatIf) build(t *topology.Tree, c Case) (*plan.Plan, error) {
 	return &plan.Plan{Tree: t, Schedule: s, Routing: c.Routing, Bound: bound}, nil
 }
 
-func efficiency(t *topology.Tree, duration int) float64 {
+func efficiency(t *topology.Roles, duration int) float64 {
 	return float64(t.MostMessages()) / float64(duration)
 }

@@ -81,7 +81,7 @@ func Of(s *split.Split, bound split.Bound, o schedules.Options) *slots.Table {
 // message: above the bound a phase may hold nothing.
 func Finish(out *slots.Table, f *fattree.Tree, rows []slots.Slot, bound split.Bound) {
 	if f.Topology.Divided() {
-		out.Spread(f.Topology, rows)
+		out.Spread(&f.Topology.Roles, rows)
 	} else if out.Phases > bound.Phases {
 		out.DropEmpty()
 	}

@@ -122,7 +122,7 @@ func (t *Table) DropEmpty() {
 
 // Spread gives the slots of readers and builders, a row for each reader, to their servers. Messages of
 // a server to itself are left out, and then phases without a message.
-func (t *Table) Spread(tree *topology.Tree, rows []Slot) {
+func (t *Table) Spread(tree *topology.Roles, rows []Slot) {
 	t.Blank()
 	at := 0
 	for src := range t.Ranks {
