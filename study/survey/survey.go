@@ -249,7 +249,7 @@ func (r *WhatIfReport) possible(c *CaseReport) float64 {
 	if err != nil {
 		return 0
 	}
-	return efficiency(t, scheduler.LowerBound(t, scheduler.Options{}).Phases)
+	return efficiency(&t.Roles, scheduler.LowerBound(t, scheduler.Options{}).Phases)
 }
 
 // killed says which sets the numbers cover: "1 of 16 links".
