@@ -20,6 +20,7 @@ import (
 	"evbench/routing"
 	"evbench/scenario"
 	"evbench/site/host"
+	"evbench/site/lft"
 )
 
 func doctorAction(c *cli.Context) error {
@@ -102,9 +103,12 @@ func labUpAction(c *cli.Context) error {
 	if err := open.MayBuild(); err != nil {
 		return err
 	}
+	if c.IsSet("tables") || c.IsSet("engine") {
+		return labOfNetwork(c)
+	}
 	t, err := anyTree(c)
 	if err != nil {
-		return err
+		return ofAnyShape(c, err)
 	}
 	p, err := plan.Build(t, plan.Options{Routing: c.String("routing")})
 	if err != nil {
@@ -120,6 +124,28 @@ func labUpAction(c *cli.Context) error {
 		return err
 	}
 	return open.KeepLab(c.Context, p, lab.Options{Tree: t, Rate: cmdline.Rate(c, "rate"), MTU: c.Int("mtu"), Packets: p.Routing == routing.Spray}, c.App.Writer)
+}
+
+// labOfNetwork builds the lab of a network of any shape, with the routes of its tables.
+func labOfNetwork(c *cli.Context) error {
+	_, t, job, err := networkAndTables(c)
+	if err != nil {
+		return err
+	}
+	if lost := lft.Check(t, lft.Options{First: 1}); lost.Unreachable > 0 {
+		return usagef("%s: %d of %d pairs have no route: the first is %s", tablesName(c), lost.Unreachable, lost.Pairs, lost.Offences[0].Text)
+	}
+	if !c.Bool("foreground") {
+		return labUpInBackground(c)
+	}
+	if err := enterLab(nil); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("%s, %d servers, tables of %s", c.String("topology"), len(job.Nodes), t.Engine)
+	if down := cmdline.Names(c, "down"); len(down) > 0 {
+		text += ", without " + strings.Join(down, ", ")
+	}
+	return open.KeepNetwork(c.Context, t, job.Nodes, lab.Options{Rate: cmdline.Rate(c, "rate"), MTU: c.Int("mtu")}, text, c.App.Writer)
 }
 
 func labUpInBackground(c *cli.Context) error {

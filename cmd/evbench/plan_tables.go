@@ -19,16 +19,9 @@ import (
 
 // planTables plans an order of messages over the tables of a network of any shape.
 func planTables(c *cli.Context) error {
-	s, err := readSource(c, c.String("topology"))
-	if err != nil {
-		return err
-	}
-	if s.Net.MaxLID() == 0 {
-		if s.Net, err = s.Net.Numbered(0); err != nil {
-			return usage(err)
-		}
-	}
-	job, err := jobOf(c, s.Net)
+	var watch stopwatch
+	watch.stage("tables")
+	s, t, job, err := networkAndTables(c)
 	if err != nil {
 		return err
 	}
@@ -39,12 +32,6 @@ func planTables(c *cli.Context) error {
 	if o.Reads, err = ranksOf(c, "readers", s.Net, job.Nodes); err == nil {
 		o.Builds, err = ranksOf(c, "builders", s.Net, job.Nodes)
 	}
-	if err != nil {
-		return err
-	}
-	var watch stopwatch
-	watch.stage("tables")
-	t, err := givenTables(c, s)
 	if err != nil {
 		return err
 	}
@@ -75,6 +62,23 @@ func planTables(c *cli.Context) error {
 		_ = a.WriteText(w)
 		p.Describe(w)
 	})
+}
+
+// networkAndTables are a network of any shape, its tables, and the hosts of a job. A network without LIDs gets
+// some for the tables of an engine.
+func networkAndTables(c *cli.Context) (s *netfile.Source, t *lft.Tables, job network.Job, err error) {
+	if s, err = readSource(c, c.String("topology")); err != nil {
+		return nil, nil, job, err
+	}
+	if s.Net.MaxLID() == 0 && c.IsSet("engine") {
+		if s.Net, err = s.Net.Numbered(0); err != nil {
+			return nil, nil, job, usage(err)
+		}
+	}
+	if job, err = jobOf(c, s.Net); err == nil {
+		t, err = givenTables(c, s)
+	}
+	return s, t, job, err
 }
 
 // jobOf is the hosts of --hosts, or all.

@@ -21,8 +21,16 @@ import (
 
 // KeepLab builds a lab with the routes of a plan, records its place and keeps it until ctx ends,
 // re-routing whenever a link changes. When it is up, out gets a line that says so.
-func KeepLab(ctx context.Context, p *plan.Plan, o lab.Options, out io.Writer) (err error) {
-	state, err := claimed(textOf(p))
+func KeepLab(ctx context.Context, p *plan.Plan, o lab.Options, out io.Writer) error {
+	return keep(ctx, textOf(p), o, out, func(l *lab.Lab) error {
+		_, err := companion.Install(ctx, linux.NewTarget(l), p, l.Addresses())
+		return err
+	}, func(l *lab.Lab) error { return followLinks(ctx, linux.NewTarget(l), p, l) })
+}
+
+// keep builds a lab, installs its routes, records its place, and follows its links until ctx ends.
+func keep(ctx context.Context, text string, o lab.Options, out io.Writer, install, follow func(*lab.Lab) error) (err error) {
+	state, err := claimed(text)
 	if err != nil {
 		return err
 	}
@@ -32,17 +40,16 @@ func KeepLab(ctx context.Context, p *plan.Plan, o lab.Options, out io.Writer) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	target := linux.NewTarget(l)
-	if _, err := companion.Install(ctx, target, p, l.Addresses()); err != nil {
+	if err := install(l); err != nil {
 		return err
 	}
 	if err := state.up(l); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(out, "%s: %s\n", upLine, textOf(p)); err != nil {
+	if _, err := fmt.Fprintf(out, "%s: %s\n", upLine, text); err != nil {
 		return err
 	}
-	err = followLinks(ctx, target, p, l)
+	err = follow(l)
 	if ctx.Err() != nil {
 		return nil // the normal end
 	}

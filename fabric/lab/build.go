@@ -67,6 +67,9 @@ func (b *Lab) build(ctx context.Context) error {
 	if err := b.addAddresses(ctx); err != nil {
 		return err
 	}
+	if b.tree == nil {
+		return nil
+	}
 	return b.SetDead(ctx, b.tree.Dead())
 }
 
@@ -110,7 +113,7 @@ func (b *Lab) addNode(n Node) (err error) {
 	if ns.conn, err = dial(); err != nil {
 		return err
 	}
-	settings := append(slices.Clone(serverSysctls), rtoMin(b.tree.Servers(), b.rate))
+	settings := append(slices.Clone(serverSysctls), rtoMin(b.servers(), b.rate))
 	if int(n) < b.switches() {
 		settings = switchSysctls
 	}
@@ -142,13 +145,14 @@ func (b *Lab) addCables(ctx context.Context) error {
 }
 
 func (b *Lab) addCable(c cable) error {
-	near, far := c.ends[0], c.ends[1]
-	if err := b.nodes[near.node].addCable(c, b.nodes[far.node].fd, b.mtu, b.shape); err != nil {
+	near, far, shape := c.ends[0], c.ends[1], b.shape
+	shape.rate = uint64(float64(shape.rate) * c.times)
+	if err := b.nodes[near.node].addCable(c, b.nodes[far.node].fd, b.mtu, shape); err != nil {
 		return fmt.Errorf("add veth pair: %w", err)
 	}
 	for side, e := range c.ends {
 		if b.shape.rate > 0 {
-			if err := b.nodes[e.node].addBucket(e.index, b.shape); err != nil {
+			if err := b.nodes[e.node].addBucket(e.index, shape); err != nil {
 				return fmt.Errorf("add tbf: %w", err)
 			}
 			if int(e.node) >= b.switches() {
@@ -180,12 +184,12 @@ func (b *Lab) raise(e, other end) error {
 // addAddresses gives each server its address on every path. The address for single-path routes is
 // first: it is the default source.
 func (b *Lab) addAddresses(ctx context.Context) error {
-	for r := range b.tree.Servers() {
+	for r := range b.servers() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		n := b.server(r)
-		for path := -1; path < b.tree.Paths(); path++ {
+		for path := -1; path < b.paths; path++ {
 			on := otherIndex
 			if b.mpi && path >= 0 {
 				on = loopback

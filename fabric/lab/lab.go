@@ -19,8 +19,10 @@ import (
 )
 
 type Options struct {
-	// Tree is the fabric. Its dead links are built too and then taken down.
-	Tree *topology.Tree
+	// Tree is the fabric. Its dead links are built too and then taken down. A Graph stands in its place for
+	// a network of any shape: servers have their addresses for routing tables alone, and cables stay up.
+	Tree  *topology.Tree
+	Graph *Graph
 	// Rate limits each direction of each cable, in bit/s. 0 means no limit.
 	Rate unit.Rate
 	// MTU of every interface, 576..65535 bytes. 0 means defaultMTU.
@@ -37,6 +39,16 @@ type Options struct {
 	MPI bool
 }
 
+// A Graph is switches, by name, with a number of ports each, the switch and port of each server, and the
+// cables between switches. Times says how many times Rate a cable has, nil: once.
+type Graph struct {
+	Switches []string
+	Ports    []int
+	Servers  []topology.End
+	Cables   [][2]topology.End
+	Times    []float64
+}
+
 const defaultMTU = 9000
 
 // Limits of the address plan 10.<path>.<leaf>.<slot+1>.
@@ -46,16 +58,18 @@ const (
 )
 
 func (o *Options) validate() error {
-	if o.Tree == nil {
-		return errors.New("lab: no tree")
+	if (o.Tree == nil) == (o.Graph == nil) {
+		return errors.New("lab: give a tree or a graph")
 	}
 	if o.MTU == 0 {
 		o.MTU = defaultMTU
 	}
 	switch n := o.Tree; {
-	case n.Leaves() > maxLeaves:
+	case n == nil && len(o.Graph.Servers) > maxGraph:
+		return fmt.Errorf("lab: %d servers; its addresses have room for %d", len(o.Graph.Servers), maxGraph)
+	case n != nil && n.Leaves() > maxLeaves:
 		return fmt.Errorf("lab: %s has %d leaves; its addresses 10.<path>.<leaf>.<slot+1> have room for %d", n.Notation(), n.Leaves(), maxLeaves)
-	case n.Paths() > maxPaths:
+	case n != nil && n.Paths() > maxPaths:
 		return fmt.Errorf("lab: %s has %d paths between leaves; its addresses 10.<path>.<leaf>.<slot+1> have room for %d",
 			n.Notation(), n.Paths(), maxPaths)
 	case o.Rate < 0 || o.Rate > 0 && o.Rate < 8:
@@ -92,7 +106,18 @@ type Count struct {
 
 // Addr returns the address of the server of a rank on a path, or, with -1, the address for routing
 // tables.
-func (b *Lab) Addr(rank, path int) netip.Addr { return Addresses{b.tree}.Server(rank, path) }
+func (b *Lab) Addr(rank, path int) netip.Addr {
+	if b.tree == nil {
+		return netip.AddrFrom4([4]byte{10, singlePath, byte(rank / inByte), byte(rank%inByte + 1)})
+	}
+	return Addresses{b.tree}.Server(rank, path)
+}
+
+// Servers of a graph have the addresses 10.200.<rank div inByte>.<rank mod inByte + 1>.
+const (
+	inByte   = 250
+	maxGraph = 256 * inByte
+)
 
 func (b *Lab) Addresses() Addresses { return Addresses{b.tree} }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"time"
 
 	"evbench/internal/unit"
@@ -61,7 +62,8 @@ type end struct {
 // A cable joins a leaf (ends[0]) with a spine or a server, or a switch of a pod
 // (ends[0]) with a top switch. Cable c carries the wires 2c and 2c+1.
 type cable struct {
-	ends [2]end
+	ends  [2]end
+	times float64 // how many times the rate it has
 }
 
 const (
@@ -71,8 +73,10 @@ const (
 
 // A layout is everything about a lab that does not depend on the kernel. It is plain data.
 type layout struct {
-	tree   *topology.Tree
-	names  []string // of the nodes
+	tree   *topology.Tree // nil: of a graph
+	below  int            // switches, the nodes before the servers
+	paths  int            // addresses of a server beside the one for routing tables
+	names  []string       // of the nodes
 	cables []cable
 	ports  [][]Port // [node]
 	shape  shape
@@ -85,6 +89,11 @@ func newLayout(o Options) *layout {
 	if o.Packets {
 		y.shape.gsoSeg = 1
 	}
+	if t == nil {
+		y.graph(o.Graph)
+		return y
+	}
+	y.below, y.paths = t.Switches(), t.Paths()
 	for own, sw := t.Named(nil), 0; sw < t.Switches(); sw++ { // this package names the interfaces
 		y.names = append(y.names, own.SwitchName(sw))
 		y.ports = append(y.ports, make([]Port, t.SwitchPorts(sw)))
@@ -100,6 +109,31 @@ func newLayout(o Options) *layout {
 	}
 	y.links(low, t.AllLinks())
 	return y
+}
+
+// graph lays out a network of any shape: cables to servers first.
+func (y *layout) graph(g *Graph) {
+	y.below, y.names = len(g.Switches), slices.Clone(g.Switches)
+	for _, n := range g.Ports {
+		y.ports = append(y.ports, make([]Port, n))
+	}
+	for r := range g.Servers {
+		y.names, y.ports = append(y.names, fmt.Sprintf("server%d", r)), append(y.ports, make([]Port, 1))
+	}
+	for r, at := range g.Servers {
+		y.join(Node(at.Switch), at.Port, y.server(r), 0)
+	}
+	for i, c := range g.Cables {
+		x := y.join(Node(c[0].Switch), c[0].Port, Node(c[1].Switch), c[1].Port)
+		if g.Times != nil {
+			x.times = g.Times[i]
+		}
+		for side := range x.ends { // parallel cables need distinct names
+			e := &x.ends[side]
+			e.name += fmt.Sprintf("-%d", e.port+1)
+			y.ports[e.node][e.port].Name = e.name
+		}
+	}
 }
 
 func (y *layout) links(from, to int) {
@@ -124,7 +158,7 @@ func (y *layout) join(low Node, port int, other Node, otherPort int) *cable {
 	id := len(y.cables)
 	a := end{low, port, y.names[other], lowIndex + port, mac(id, 0)}
 	b := end{other, otherPort, y.names[low], otherIndex + otherPort, mac(id, 1)}
-	y.cables = append(y.cables, cable{[2]end{a, b}})
+	y.cables = append(y.cables, cable{[2]end{a, b}, 1})
 	for _, e := range []end{a, b} {
 		y.ports[e.node][e.port] = Port{Name: e.name, Index: e.index, Gateway: gateway(e.port)}
 	}
@@ -136,9 +170,11 @@ func mac(cable, side int) net.HardwareAddr {
 	return net.HardwareAddr{0x02, 0xeb, byte(side), byte(cable >> 16), byte(cable >> 8), byte(cable)}
 }
 
-func (y *layout) server(r int) Node { return Node(y.tree.Switches() + r) }
+func (y *layout) server(r int) Node { return Node(y.below + r) }
 
-func (y *layout) switches() int { return y.tree.Switches() }
+func (y *layout) switches() int { return y.below }
+
+func (y *layout) servers() int { return len(y.names) - y.below }
 
 type shape struct {
 	rate   uint64 // byte/s; 0: no bucket

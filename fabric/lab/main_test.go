@@ -243,7 +243,7 @@ func newCanary(t *testing.T, pid, fd int) *canary {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.sub.close)
-	w := cable{[2]end{
+	w := cable{times: 1, ends: [2]end{
 		{name: "canary", index: canaryIndex, mac: mac(1, 0)},
 		{name: "canary", index: canaryIndex + 1, mac: mac(1, 1)},
 	}}

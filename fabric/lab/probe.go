@@ -86,7 +86,7 @@ func probeSteps(mode Mode, f facts) []Check {
 				return err
 			}
 			defer unix.Close(ns)
-			return c.addCable(cable{[2]end{{name: "near", index: near, mac: mac(0, 0)}, {name: "far", index: far, mac: mac(0, 1)}}}, ns, 9000, s)
+			return c.addCable(cable{times: 1, ends: [2]end{{name: "near", index: near, mac: mac(0, 0)}, {name: "far", index: far, mac: mac(0, 1)}}}, ns, 9000, s)
 		}},
 		{checkBucket, func() error { return c.addBucket(near, s) }},
 		{checkSysctl, func() error { return errors.Join(set(everySysctls), set(switchSysctls), set(serverSysctls)) }},
