@@ -171,8 +171,8 @@ func steps(t *testing.T, f *flows) {
 	for f.share(); f.step(); f.share() {
 		carried := slices.Clone(f.meter.wire)
 		for _, s := range f.active {
-			for _, w := range f.shares.wires(s) {
-				carried[w] += f.current[s].bytes - f.shares.left(s) - f.told[s]
+			for _, w := range f.shares.Wires(s) {
+				carried[w] += f.current[s].bytes - f.shares.Left(s) - f.told[s]
 			}
 		}
 		for w, bytes := range carried[:f.plans.wires] {
@@ -189,22 +189,22 @@ func fair(t *testing.T, f *flows) {
 	t.Helper()
 	sum, most := make([]float64, f.plans.wires+1), make([]float64, f.plans.wires+1)
 	for _, s := range f.active {
-		for _, w := range f.shares.wires(s) {
-			sum[w] += f.shares.rate(s)
-			most[w] = max(most[w], f.shares.rate(s))
+		for _, w := range f.shares.Wires(s) {
+			sum[w] += f.shares.Rate(s)
+			most[w] = max(most[w], f.shares.Rate(s))
 		}
 	}
 	for _, s := range f.active {
 		held := false
-		for _, w := range f.shares.wires(s) {
-			if w == f.shares.none {
+		for _, w := range f.shares.Wires(s) {
+			if w == f.shares.None {
 				continue
 			}
 			expect.MustTrue(t, sum[w] <= 1e9*(1+1e-7), "at %v wire %d carries %v", f.now, w, sum[w])
-			held = held || sum[w] > 1e9*(1-1e-7) && f.shares.rate(s) > most[w]*(1-1e-7)
+			held = held || sum[w] > 1e9*(1-1e-7) && f.shares.Rate(s) > most[w]*(1-1e-7)
 		}
 		if !held {
-			t.Fatalf("at %v stream %d has %v, and nothing holds it up", f.now, s, f.shares.rate(s))
+			t.Fatalf("at %v stream %d has %v, and nothing holds it up", f.now, s, f.shares.Rate(s))
 		}
 	}
 }
