@@ -157,7 +157,7 @@ func orderOf(c *cli.Context, s *netfile.Source, nodes []network.Node, hosts []pl
 	}
 	p.Hosts = hosts
 	if !c.Bool("quiet") {
-		fmt.Fprintln(c.App.ErrWriter, p.Answer())
+		fmt.Fprintln(c.App.ErrWriter, p.Answer(p.Figures()))
 	}
 	return &wrapped.Ordered{Hash: p.Hash(), Phases: p.Phases, Least: p.Bound.Time, Write: p.WriteText}, nil
 }

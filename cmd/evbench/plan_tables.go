@@ -51,7 +51,8 @@ func planTables(c *cli.Context) error {
 		write = p.WriteJSON
 	}
 	return writePlan(c, &watch, write, func(w io.Writer) {
-		a := p.Answer()
+		f := p.Figures()
+		a := p.Answer(f)
 		if name := c.String("out"); name != "" && name != "-" {
 			check := []string{"--any-tables"}
 			if c.IsSet("tables") {
@@ -60,7 +61,7 @@ func planTables(c *cli.Context) error {
 			a.Next = []string{fmt.Sprintf("evbench mpi wrap %s --plan %s -- mpirun -n %d PROGRAM", answer.Typed(check...), answer.Typed(name), len(p.Nodes))}
 		}
 		_ = a.WriteText(w)
-		p.Describe(w)
+		p.Describe(w, f)
 	})
 }
 

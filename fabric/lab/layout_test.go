@@ -114,7 +114,7 @@ func TestValidate(t *testing.T) {
 		want string // in the error; "" means none
 	}{
 		{"largest", Options{Tree: tree(254, 256, 200)}, ""},
-		{"a tree or a graph", Options{}, "no tree"},
+		{"no tree", Options{}, "a tree or a graph"},
 		{"leaves", Options{Tree: tree(2, 257, 0)}, "257 leaves; its addresses 10.<path>.<leaf>.<slot+1> have room for 256"},
 		{"spines", Options{Tree: tree(2, 2, 201)}, "201 paths"},
 		{"rate", Options{Tree: tree(2, 2, 0), Rate: -1}, "rate"},

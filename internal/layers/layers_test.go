@@ -47,7 +47,7 @@ var pure = strings.Fields(`
 	scheduler/internal/phases scheduler/internal/traffic routing plan plan/verify builder builder/modes barrier transport results failover
 	site/osmlog site/network site/lft site/engines site/engines/opensm site/engines/closed
 	view/trace view/compare view/figure view/html
-	model/order model/order/verify model/sizes model/uneven model/credit model/sim
+	model/maxmin model/order model/order/verify model/sizes model/uneven model/credit model/sim
 	study/survey study/policy study/judge study/judge/foreign study/papers`)
 
 // touching are the standard packages that reach the world outside.

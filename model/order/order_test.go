@@ -255,6 +255,35 @@ func TestRates(t *testing.T) {
 	}
 }
 
+// TestPairwise: without barriers, an order whose messages never meet takes as long as with them, and none
+// takes less than the bound. Where two leaves of two hosts have one cable, the six phases that hosts wait
+// for each other are counted by hand.
+func TestPairwise(t *testing.T) {
+	for _, notation := range []string{"FT(2;4,4)", "FT(1;5)", "FT(2;6,5)"} {
+		p := made(t, computed(t, "opensm-minhop", parsed(t, notation)), order.Options{})
+		n := float64(p.Problem.Hosts - 1)
+		expect.True(t, p.Pairwise(p.Schedule) == n, "%s: %g, want %g", notation, p.Pairwise(p.Schedule), n)
+	}
+	// Shift by 1: h1-h2 and h3-h0 cross, in opposite directions: 1. By 2: all four cross, two each way
+	// on a cable: 2. By 3: as by 1.
+	two := made(t, computed(t, "opensm-minhop", parsed(t, "PGFT(2;2,2;1,1;1,1)")), order.Options{})
+	expect.True(t, two.Pairwise(two.LinearShift()) == 4, "two leaves: %g, want 4", two.Pairwise(two.LinearShift()))
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 100 {
+		tables, o := drawn(t, rng)
+		p := made(t, tables, o)
+		got, most := p.Pairwise(p.LinearShift()), 0.0
+		for src := range p.Problem.Hosts {
+			for dst := range p.Problem.Hosts {
+				if src != dst && p.Meets(src, dst) {
+					most += 8 // one after the other, each at an eighth of the rate
+				}
+			}
+		}
+		expect.True(t, got >= p.Bound.Time*(1-1e-9) && got <= most, "%g message times, bound %g", got, p.Bound.Time)
+	}
+}
+
 // TestLost: tables that deliver no message between two hosts are an error with the place, or the
 // messages are left out.
 func TestLost(t *testing.T) {
@@ -273,12 +302,13 @@ func TestLost(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	p := made(t, computed(t, "sssp", parsed(t, "Dragonfly(4;8;1;9)")), order.Options{})
 	var b strings.Builder
-	expect.Must(t, p.Answer().WriteText(&b))
-	p.Describe(&b)
+	f := p.Figures()
+	expect.Must(t, p.Answer(f).WriteText(&b))
+	p.Describe(&b, f)
 	expect.Contains(t, b.String(),
 		"GOOD: in this order the exchange takes 1,172 steps, the least that these tables allow; in the order of ranks it takes 6,432.\n",
 		"s1_71/12 to s1_56 carries 1172 messages",
-		"ranks    6,432             4.5 %")
+		"ranks    6,432             4.5 %", "         6,319             4.5 %")
 	var doc bytes.Buffer
 	expect.Must(t, p.WriteJSON(&doc))
 	expect.Contains(t, doc.String(), `"schema":"evbench/plan/3"`, `"bound":{"steps":1172,"link":"s1_71/12","messages":1172,"pairs":[["h28","h224"]`)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/plan"
 	"evbench/testing/expect"
@@ -17,8 +18,8 @@ import (
 func pairJob(t *testing.T) *Job {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2, Fill: []int{1, 1}})
 	return &Job{
-		Mode: modes.Unsync, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: equal, Header: 40, BitPerSec: 8e9,
-		Interval: time.Second,
+		Setting: builder.Setting{Mode: modes.Unsync}, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: equal, Header: 40, BitPerSec: 8e9,
+		Common: builder.Common{Interval: time.Second},
 	}
 }
 
@@ -134,8 +135,8 @@ func drawn(t *testing.T, rng *rand.Rand) *Job {
 	}
 	o := plan.Options{Routing: []string{"ftree", "minhop", "ecmp"}[rng.IntN(3)], Seed: rng.Uint64(), DropUnreachable: true}
 	j := &Job{
-		Mode: modes.Unsync, Plan: planOf(t, tr, o), Size: spreadSizes(mega, rng.Float64()), Header: 40, Requests: Requests{Credits: 1 + rng.IntN(3)},
-		BitPerSec: 8e9, Interval: time.Second, Duration: 60 * time.Millisecond, Seed: rng.Uint64(),
+		Setting: builder.Setting{Mode: modes.Unsync, Credits: 1 + rng.IntN(3), Duration: 60 * time.Millisecond}, Plan: planOf(t, tr, o), Size: spreadSizes(mega, rng.Float64()), Header: 40,
+		BitPerSec: 8e9, Common: builder.Common{Interval: time.Second, Seed: rng.Uint64()},
 	}
 	if rng.IntN(2) == 0 {
 		j.Timing.Overhead = 20 * time.Microsecond
@@ -170,8 +171,8 @@ func steps(t *testing.T, f *flows) {
 	for f.share(); f.step(); f.share() {
 		carried := slices.Clone(f.meter.wire)
 		for _, s := range f.active {
-			for _, w := range f.shares.wires(s) {
-				carried[w] += f.current[s].bytes - f.shares.left(s) - f.told[s]
+			for _, w := range f.shares.Wires(s) {
+				carried[w] += f.current[s].bytes - f.shares.Left(s) - f.told[s]
 			}
 		}
 		for w, bytes := range carried[:f.plans.wires] {
@@ -188,22 +189,22 @@ func fair(t *testing.T, f *flows) {
 	t.Helper()
 	sum, most := make([]float64, f.plans.wires+1), make([]float64, f.plans.wires+1)
 	for _, s := range f.active {
-		for _, w := range f.shares.wires(s) {
-			sum[w] += f.shares.rate(s)
-			most[w] = max(most[w], f.shares.rate(s))
+		for _, w := range f.shares.Wires(s) {
+			sum[w] += f.shares.Rate(s)
+			most[w] = max(most[w], f.shares.Rate(s))
 		}
 	}
 	for _, s := range f.active {
 		held := false
-		for _, w := range f.shares.wires(s) {
-			if w == f.shares.none {
+		for _, w := range f.shares.Wires(s) {
+			if w == f.shares.None {
 				continue
 			}
 			expect.MustTrue(t, sum[w] <= 1e9*(1+1e-7), "at %v wire %d carries %v", f.now, w, sum[w])
-			held = held || sum[w] > 1e9*(1-1e-7) && f.shares.rate(s) > most[w]*(1-1e-7)
+			held = held || sum[w] > 1e9*(1-1e-7) && f.shares.Rate(s) > most[w]*(1-1e-7)
 		}
 		if !held {
-			t.Fatalf("at %v stream %d has %v, and nothing holds it up", f.now, s, f.shares.rate(s))
+			t.Fatalf("at %v stream %d has %v, and nothing holds it up", f.now, s, f.shares.Rate(s))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"evbench/internal/heap"
+	"evbench/model/maxmin"
 )
 
 // A fragment is payload of an event on its way from a source. Bytes include its header.
@@ -104,7 +105,7 @@ type flows struct {
 	stage
 	job    *Job
 	rule   rule
-	shares *shares
+	shares *maxmin.Shares
 
 	current []fragment   // by stream; bytes 0: none
 	queue   [][]fragment // by stream, behind the current one
@@ -139,7 +140,7 @@ func newFlows(j *Job, r rule, streams int) *flows {
 		current: make([]fragment, streams), queue: make([][]fragment, streams),
 		told: make([]float64, streams), rem: make([]float64, streams), at: make([]int32, streams),
 	}
-	f.shares = newShares(streams, f.plans.wires, f.plans.stride, j.BitPerSec/8)
+	f.shares = maxmin.New(streams, f.plans.wires, f.plans.stride, j.BitPerSec/8)
 	f.same = same(j)
 	f.stage.send = f.put
 	for i := range f.at {
@@ -186,13 +187,13 @@ func (f *flows) tell(progress Progress) {
 func (f *flows) share() {
 	if f.dirty {
 		f.dirty = false
-		f.shares.refill()
+		f.shares.Refill()
 	}
 }
 
 // step handles the next moment at which something happens. It returns false without one.
 func (f *flows) step() bool {
-	next := f.shares.soonest()
+	next := f.shares.Soonest()
 	if len(f.moments) > 0 {
 		next = min(next, f.moments[0].at)
 	}
@@ -200,8 +201,8 @@ func (f *flows) step() bool {
 		return false
 	}
 	f.now = max(f.now, next)
-	f.shares.now = f.now
-	over := f.shares.ending(next + f.same)
+	f.shares.Now = f.now
+	over := f.shares.Ending(next + f.same)
 	slices.Sort(over)
 	for _, s := range over {
 		f.finish(s)
@@ -248,8 +249,8 @@ func (f *flows) start(s int32, x fragment) {
 		f.stalled = append(f.stalled, s)
 		return
 	}
-	if f.at[s] >= 0 && slices.Equal(path, f.shares.wires(s)) {
-		f.shares.again(s, x.bytes) // as the fragment before it
+	if f.at[s] >= 0 && slices.Equal(path, f.shares.Wires(s)) {
+		f.shares.Again(s, x.bytes) // as the fragment before it
 		return
 	}
 	if f.at[s] >= 0 {
@@ -259,15 +260,15 @@ func (f *flows) start(s int32, x fragment) {
 }
 
 func (f *flows) enter(s int32, path []int32) {
-	f.shares.route(s, path)
-	f.shares.add(s, f.rem[s])
+	f.shares.Route(s, path)
+	f.shares.Add(s, f.rem[s])
 	f.at[s] = int32(len(f.active))
 	f.active = append(f.active, s)
 	f.dirty = true
 }
 
 func (f *flows) leave(s int32) {
-	f.shares.remove(s)
+	f.shares.Remove(s)
 	i, last := f.at[s], f.active[len(f.active)-1]
 	f.active[i], f.at[last] = last, i
 	f.active = f.active[:len(f.active)-1]
@@ -275,7 +276,7 @@ func (f *flows) leave(s int32) {
 }
 
 func (f *flows) count(s int32, moved float64) {
-	for _, w := range f.shares.wires(s) {
+	for _, w := range f.shares.Wires(s) {
 		f.meter.wire[w] += moved - f.told[s]
 	}
 	f.told[s] = moved
@@ -288,10 +289,10 @@ func (f *flows) change(plan int) {
 	waiting := f.stalled
 	f.stalled = nil
 	for _, s := range slices.Sorted(slices.Values(f.active)) {
-		if f.plans.alive(f.shares.wires(s)) {
+		if f.plans.alive(f.shares.Wires(s)) {
 			continue
 		}
-		f.rem[s] = f.shares.left(s)
+		f.rem[s] = f.shares.Left(s)
 		f.count(s, f.current[s].bytes-f.rem[s])
 		f.leave(s)
 		waiting = append(waiting, s)

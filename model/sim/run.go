@@ -80,7 +80,7 @@ func (r *runner) begin() error {
 			continue
 		}
 		kept[c.Name] = true
-		if err := c.keepPlan(r.sink); err != nil {
+		if err := results.KeepPlan(r.sink, c.Name, c.File); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,6 @@
-package sim
+// Package maxmin answers: which rate has each of many streams that share wires max-min fairly, and when
+// is the next one through? It is for streams that come and go all the time.
+package maxmin
 
 import (
 	"math"
@@ -7,7 +9,7 @@ import (
 	"evbench/internal/heap"
 )
 
-// shares divides wires among streams max-min fairly: a stream can get more only if a stream with no
+// Shares divides wires among streams max-min fairly: a stream can get more only if a stream with no
 // more than it gets less. Streams are dense numbers; each crosses up to stride wires. The order in
 // which streams are added and removed affects only the last bits of a rate.
 //
@@ -22,9 +24,9 @@ import (
 // it changes class. A stream that goes changes nothing for streams whose bottleneck came before its
 // own, and one that comes nothing for streams with less than it can get at least. So refill begins
 // with the first turn that can differ; fill sometimes notes what wires had left.
-type shares struct {
+type Shares struct {
 	stride   int
-	none     int32     // stands for no wire in path, and for no bottleneck yet
+	None     int32     // stands for no wire in path, and for no bottleneck yet
 	capacity []float64 // by wire; that of none is infinite
 	path     []int32   // [stream·stride + hop]
 	place    []int32   // likewise: where the stream is in the members of that wire
@@ -33,7 +35,7 @@ type shares struct {
 	classes []class // by wire: of the streams for which it is the bottleneck
 	of      []int32 // by stream: its class
 	slot    []int32 // by stream: its place in that
-	now     float64 // the moment for which the next fill is
+	Now     float64 // the moment for which the next fill is
 
 	// Of the last fill, by wire.
 	stock []stock
@@ -79,9 +81,11 @@ type note struct {
 // later is the turn of wires that have had none.
 const later = math.MaxInt32
 
-func newShares(streams, wires, stride int, capacity float64) *shares {
-	s := &shares{
-		stride: stride, none: int32(wires),
+// New returns the shares of so many streams over wires of one capacity, in bytes a second; each stream
+// crosses up to stride wires.
+func New(streams, wires, stride int, capacity float64) *Shares {
+	s := &Shares{
+		stride: stride, None: int32(wires),
 		capacity: make([]float64, wires+1), path: make([]int32, streams*stride), place: make([]int32, streams*stride),
 		members: make([][]int32, wires), classes: make([]class, wires+1), of: make([]int32, streams), slot: make([]int32, streams),
 		stock: make([]stock, wires+1), level: make([]float64, wires+1), end: make([]float64, wires+1), turn: make([]int32, wires+1),
@@ -92,55 +96,63 @@ func newShares(streams, wires, stride int, capacity float64) *shares {
 	}
 	s.capacity[wires] = math.Inf(1)
 	for i := range s.path {
-		s.path[i] = s.none
+		s.path[i] = s.None
 	}
 	for i := range s.of {
-		s.of[i] = s.none
+		s.of[i] = s.None
 	}
 	return s
 }
 
-func (s *shares) wires(stream int32) []int32 {
+// SetCapacity changes the capacity of a wire, before the first fill.
+func (s *Shares) SetCapacity(wire int32, capacity float64) { s.capacity[wire] = capacity }
+
+// Wires are the wires of a stream, None after the last.
+func (s *Shares) Wires(stream int32) []int32 {
 	i := int(stream) * s.stride
 	return s.path[i : i+s.stride : i+s.stride]
 }
 
-func (s *shares) route(stream int32, path []int32) {
-	to := s.wires(stream)
+// Route sets the wires of a stream that is not added.
+func (s *Shares) Route(stream int32, path []int32) {
+	to := s.Wires(stream)
 	for i := copy(to, path); i < len(to); i++ {
-		to[i] = s.none
+		to[i] = s.None
 	}
 }
 
-func (s *shares) rate(stream int32) float64 { return s.level[s.of[stream]] }
+// Rate returns the rate of a stream since the last fill.
+func (s *Shares) Rate(stream int32) float64 { return s.level[s.of[stream]] }
 
-func (s *shares) add(stream int32, bytes float64) {
+// Add adds a stream with so many bytes to go.
+func (s *Shares) Add(stream int32, bytes float64) {
 	place := s.place[int(stream)*s.stride:]
-	for i, w := range s.wires(stream) {
-		if w != s.none {
+	for i, w := range s.Wires(stream) {
+		if w != s.None {
 			place[i] = int32(len(s.members[w]))
 			s.members[w] = append(s.members[w], stream)
 			s.joined = append(s.joined, w)
 		}
 	}
 	s.added = append(s.added, stream)
-	s.join(stream, s.none, bytes)
+	s.join(stream, s.None, bytes)
 }
 
-func (s *shares) remove(stream int32) {
+// Remove takes a stream off.
+func (s *Shares) Remove(stream int32) {
 	s.from = min(s.from, s.turn[s.of[stream]])
 	s.quit(stream)
-	s.of[stream] = s.none
+	s.of[stream] = s.None
 	place := s.place[int(stream)*s.stride:]
-	for i, w := range s.wires(stream) {
-		if w == s.none {
+	for i, w := range s.Wires(stream) {
+		if w == s.None {
 			continue
 		}
 		s.parted = append(s.parted, w)
 		m := s.members[w]
 		last := m[len(m)-1]
 		m[place[i]] = last
-		for j, v := range s.wires(last) {
+		for j, v := range s.Wires(last) {
 			if v == w {
 				s.place[int(last)*s.stride+j] = place[i]
 			}
@@ -149,13 +161,14 @@ func (s *shares) remove(stream int32) {
 	}
 }
 
-func (s *shares) fill() {
+// Fill works out all rates anew, by the capacities that there are.
+func (s *Shares) Fill() {
 	s.from = 0
-	s.refill()
+	s.Refill()
 }
 
-// refill is fill for unchanged capacities.
-func (s *shares) refill() {
+// Refill is Fill for unchanged capacities.
+func (s *Shares) Refill() {
 	base, level := s.begin()
 	s.slack = max(0.99*s.slack, 0.002)
 	if kept := s.kept; !s.pour(level) {
@@ -175,7 +188,7 @@ func (s *shares) refill() {
 
 // pour gives wires their turns, from a level on. It returns false when it meets a wire that should
 // have had its turn before.
-func (s *shares) pour(level float64) bool {
+func (s *Shares) pour(level float64) bool {
 	for len(s.heap) > 0 {
 		w := s.heap[0].wire
 		x := &s.stock[w]
@@ -209,7 +222,7 @@ func (s *shares) pour(level float64) bool {
 
 // spared checks the wires that are no bottleneck, and reports whether it passed one over by
 // mistake. It notes wires with so much left that the next fill need not give them a turn either.
-func (s *shares) spared() bool {
+func (s *Shares) spared() bool {
 	for w := range s.idle {
 		x, all := &s.stock[w], s.capacity[w]
 		if s.idle[w] && (x.count > 0 || x.left < -1e-8*all) {
@@ -221,7 +234,7 @@ func (s *shares) spared() bool {
 }
 
 // begin goes back to the last valid note, and returns its turn and the rate reached.
-func (s *shares) begin() (base int, level float64) {
+func (s *Shares) begin() (base int, level float64) {
 	from := min(s.from, s.first())
 	i := s.kept - 1
 	for i >= 0 && s.notes[i].turn > from {
@@ -237,7 +250,7 @@ func (s *shares) begin() (base int, level float64) {
 	return base, level
 }
 
-func (s *shares) rewind(i int) (base int, level float64) {
+func (s *Shares) rewind(i int) (base int, level float64) {
 	s.kept, s.work = i+1, 0
 	if i >= 0 {
 		base, level = int(s.notes[i].turn), s.notes[i].level
@@ -247,7 +260,7 @@ func (s *shares) rewind(i int) (base int, level float64) {
 			s.stock[w] = stock{left: s.capacity[w], count: int32(len(m))}
 		}
 	}
-	s.stock[s.none] = stock{left: math.Inf(1)}
+	s.stock[s.None] = stock{left: math.Inf(1)}
 	for _, w := range s.order[base:] {
 		s.settle(w)
 		s.guess[w] = s.level[w]
@@ -260,7 +273,7 @@ func (s *shares) rewind(i int) (base int, level float64) {
 // rank puts all wires that have streams without a rate into the heap. The key is the share for each
 // stream or, if larger, a little less than the level before. If that makes a wire have its turn too
 // late, pour detects it.
-func (s *shares) rank() {
+func (s *Shares) rank() {
 	s.heap = s.heap[:0]
 	for w := range s.members {
 		if x := &s.stock[w]; x.count > 0 && !s.idle[w] {
@@ -277,17 +290,17 @@ func (s *shares) rank() {
 // streams that have less than they will get. Each of k new streams gets on a wire at least c/(c+k)
 // of what the c streams of its class have; on a wire that is no bottleneck, a k-th of what is left;
 // and in any case as much as if all had the same.
-func (s *shares) first() int32 {
+func (s *Shares) first() int32 {
 	for _, m := range s.added {
-		for _, w := range s.wires(m) {
+		for _, w := range s.Wires(m) {
 			s.more[w]++
 		}
 	}
 	least := math.Inf(1)
 	for _, m := range s.added {
-		for _, w := range s.wires(m) {
+		for _, w := range s.Wires(m) {
 			k := float64(s.more[w])
-			if w == s.none || k == 0 {
+			if w == s.None || k == 0 {
 				continue
 			}
 			s.more[w] = 0
@@ -299,13 +312,13 @@ func (s *shares) first() int32 {
 			least = min(least, max(x, s.capacity[w]/float64(max(1, len(s.members[w])))))
 		}
 	}
-	s.more[s.none] = 0
+	s.more[s.None] = 0
 	s.added = s.added[:0]
 	least *= 1 - 1e-8
 	return int32(sort.Search(len(s.order), func(i int) bool { return s.level[s.order[i]] >= least }))
 }
 
-func (s *shares) amend(last int) {
+func (s *Shares) amend(last int) {
 	for i := range last + 1 {
 		for _, w := range s.joined {
 			s.notes[i].stock[w].count++
@@ -316,7 +329,7 @@ func (s *shares) amend(last int) {
 	}
 }
 
-func (s *shares) note(level float64) {
+func (s *Shares) note(level float64) {
 	if s.kept == len(s.notes) {
 		s.notes = append(s.notes, note{stock: make([]stock, len(s.stock))})
 	}
@@ -329,7 +342,7 @@ func (s *shares) note(level float64) {
 
 // fix gives a rate to the streams of a wire without a rate: those of its class the last time, and
 // some of a class that has not had its turn.
-func (s *shares) fix(w int32, rate float64) {
+func (s *Shares) fix(w int32, rate float64) {
 	c := &s.classes[w]
 	if n := int(s.stock[w].count); n != len(c.stream) {
 		for _, m := range s.members[w] {

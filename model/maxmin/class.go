@@ -1,4 +1,4 @@
-package sim
+package maxmin
 
 import "math"
 
@@ -17,19 +17,19 @@ type class struct {
 
 // join puts a stream without a class into one, with that many bytes to go. The class must be
 // settled.
-func (s *shares) join(stream, w int32, bytes float64) {
+func (s *Shares) join(stream, w int32, bytes float64) {
 	c := &s.classes[w]
 	s.of[stream], s.slot[stream] = w, int32(len(c.stream))
 	c.stream = append(c.stream, stream)
-	if w != s.none {
+	if w != s.None {
 		n := len(c.other)
-		for _, v := range s.wires(stream) {
+		for _, v := range s.Wires(stream) {
 			if v != w {
 				c.other = append(c.other, v)
 			}
 		}
 		for len(c.other) < n+s.stride-1 {
-			c.other = append(c.other, s.none)
+			c.other = append(c.other, s.None)
 		}
 	}
 	x := c.done + bytes
@@ -39,7 +39,7 @@ func (s *shares) join(stream, w int32, bytes float64) {
 	c.target = append(c.target, x)
 }
 
-func (s *shares) quit(stream int32) {
+func (s *Shares) quit(stream int32) {
 	w, i := s.of[stream], int(s.slot[stream])
 	c := &s.classes[w]
 	n := len(c.stream) - 1
@@ -47,14 +47,14 @@ func (s *shares) quit(stream int32) {
 	c.stream[i], c.target[i] = c.stream[n], c.target[n]
 	s.slot[c.stream[i]] = int32(i)
 	c.stream, c.target = c.stream[:n], c.target[:n]
-	if k := s.stride - 1; w != s.none {
+	if k := s.stride - 1; w != s.None {
 		copy(c.other[i*k:(i+1)*k], c.other[n*k:])
 		c.other = c.other[:n*k]
 	}
 }
 
 // move makes a stream change class. Both classes are settled.
-func (s *shares) move(stream, to int32) {
+func (s *Shares) move(stream, to int32) {
 	c := &s.classes[s.of[stream]]
 	bytes := c.target[s.slot[stream]] - c.done
 	s.quit(stream)
@@ -62,29 +62,31 @@ func (s *shares) move(stream, to int32) {
 	s.join(stream, to, bytes)
 }
 
-func (s *shares) settle(w int32) {
+func (s *Shares) settle(w int32) {
 	c := &s.classes[w]
-	c.done += s.level[w] * (s.now - c.since)
-	c.since = s.now
+	c.done += s.level[w] * (s.Now - c.since)
+	c.since = s.Now
 }
 
-func (s *shares) left(stream int32) float64 {
+// Left returns the bytes that a stream has to go at Now.
+func (s *Shares) Left(stream int32) float64 {
 	w := s.of[stream]
 	c := &s.classes[w]
-	return max(0, c.target[s.slot[stream]]-c.done-s.level[w]*(s.now-c.since))
+	return max(0, c.target[s.slot[stream]]-c.done-s.level[w]*(s.Now-c.since))
 }
 
-func (s *shares) again(stream int32, bytes float64) {
+// Again gives a stream that is through so many bytes more.
+func (s *Shares) Again(stream int32, bytes float64) {
 	w := s.of[stream]
 	c := &s.classes[w]
-	x := c.done + s.level[w]*(s.now-c.since) + bytes
+	x := c.done + s.level[w]*(s.Now-c.since) + bytes
 	c.stale = c.stale || c.target[s.slot[stream]] == c.next
 	c.target[s.slot[stream]] = x
 	c.next = min(c.next, x)
 }
 
 // ends computes when the first of a class is through.
-func (s *shares) ends(w int32) {
+func (s *Shares) ends(w int32) {
 	c := &s.classes[w]
 	if c.stale {
 		c.stale, c.next = false, math.Inf(1)
@@ -100,8 +102,8 @@ func (s *shares) ends(w int32) {
 	}
 }
 
-// soonest returns when the next stream is through.
-func (s *shares) soonest() float64 {
+// Soonest returns when the next stream is through.
+func (s *Shares) Soonest() float64 {
 	for _, w := range s.touched {
 		s.ends(w)
 	}
@@ -115,9 +117,9 @@ func (s *shares) soonest() float64 {
 	return next
 }
 
-// ending returns the streams that are through until then. Each must be removed or given more before
-// the next call of soonest.
-func (s *shares) ending(until float64) []int32 {
+// Ending returns the streams that are through until then. Each must be removed or given more before
+// the next call of Soonest.
+func (s *Shares) Ending(until float64) []int32 {
 	s.over = s.over[:0]
 	for _, w := range s.order {
 		if s.end[w] > until {

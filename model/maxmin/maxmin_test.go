@@ -1,4 +1,4 @@
-package sim
+package maxmin
 
 import (
 	"math"
@@ -44,21 +44,21 @@ func slowly(capacity []float64, paths [][]int32) []float64 {
 	}
 }
 
-func filled(capacity []float64, paths [][]int32) *shares {
-	s := newShares(len(paths), len(capacity), 4, 0)
+func filled(capacity []float64, paths [][]int32) *Shares {
+	s := New(len(paths), len(capacity), 4, 0)
 	copy(s.capacity, capacity)
 	for i, path := range paths {
-		s.route(int32(i), path)
-		s.add(int32(i), 1)
+		s.Route(int32(i), path)
+		s.Add(int32(i), 1)
 	}
-	s.fill()
+	s.Fill()
 	return s
 }
 
-func (s *shares) rates() []float64 {
+func (s *Shares) rates() []float64 {
 	out := make([]float64, len(s.of))
 	for i := range out {
-		out[i] = s.rate(int32(i))
+		out[i] = s.Rate(int32(i))
 	}
 	return out
 }
@@ -124,16 +124,16 @@ func TestSharesFollowChanges(t *testing.T) {
 		for range 30 {
 			i := rng.IntN(len(paths))
 			if in[i] {
-				s.remove(int32(i))
+				s.Remove(int32(i))
 			} else {
 				paths[i] = []int32{int32(rng.IntN(len(capacity)))}
-				s.route(int32(i), paths[i])
-				s.add(int32(i), 1)
+				s.Route(int32(i), paths[i])
+				s.Add(int32(i), 1)
 			}
 			if in[i] = !in[i]; rng.IntN(3) == 0 {
 				continue // several changes at once
 			}
-			s.refill()
+			s.Refill()
 			now := make([][]int32, len(paths))
 			for k := range paths {
 				if in[k] {
