@@ -83,7 +83,7 @@ func TestReadRefuses(t *testing.T) {
 		{"non-blocking", "# OSU MPI Non-blocking All-to-All Personalized Exchange Latency Test v7.5\n# Size  Overall(us)\n64  5.00\n", Options{}, "mean times"},
 		{"imb, another", "# Benchmarking Alltoall_pure \n# #processes = 2 \n", Options{}, "Alltoall_pure is not read"},
 		{"imb without processes", "# Benchmarking Alltoall \n" + imbHead, Options{}, "without #processes"},
-		{"osu -f, a cut row", osuFull + "16384 60.00 50.00\n", Options{}, "line 7: \"16384 60.00 50.00\" ends before the time"},
+		{"osu -f, a cut row", osuFull + "16384 60.00 50.00\n", Options{}, "line 7: \"16384 60.00 50.00\" is not a row of 5 columns"},
 		{"osu -f, columns of another run", osuFull + "16384 60.00 50.00 55.00 1000\n", Options{}, "line 7: the slowest rank's time \"55.00\" is below the mean"},
 		{"imb, a mean above all", "# Benchmarking Alltoall \n# #processes = 2 \n" + imbHead + "64 1000 1.0 1.1 1.2\n", Options{}, "line 4: the slowest rank's time"},
 		{"imb, a cut row", "# Benchmarking Alltoall \n# #processes = 2 \n" + imbHead + "64 1000 1.0\n", Options{}, "not a row of five"},

@@ -7,11 +7,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"evbench/internal/show"
 )
 
 const imbTitle = "# Benchmarking Alltoall"
 
 var osuTitle = regexp.MustCompile(`All-to-Allv? Personalized Exchange Latency Test`)
+
+// osuColumns are the columns of the table behind the size.
+var (
+	osuColumn  = regexp.MustCompile(`\(us\)|Iterations|Validation`)
+	osuColumns = regexp.MustCompile(`^(?:(?:\w+ )+?(?:Latency|Lat)\(us\) ?|Iterations ?|Validation ?)+$`)
+)
 
 // readOSU reads what osu_alltoall and osu_alltoallv (equal sizes) of the OSU Micro-Benchmarks prints; checked against the
 // forms of versions 4.2, 5.3 to 5.6.3 and 7.1 to 7.5, with and without -f and validation:
@@ -25,7 +33,8 @@ var osuTitle = regexp.MustCompile(`All-to-Allv? Personalized Exchange Latency Te
 // with which the exchange ends. The number of ranks is not printed.
 func readOSU(data []byte, o Options) (*Result, error) {
 	out := table{}
-	title, at, ended := "", 0, false // at: the column of the time
+	var odd []string                           // lines
+	title, at, width, ended := "", 0, 0, false // at: the column of the time
 	err := lines(data, func(n int, text string, f []string) error {
 		switch {
 		case osuTitle.MatchString(text):
@@ -38,23 +47,34 @@ func readOSU(data []byte, o Options) (*Result, error) {
 			return fmt.Errorf("line %d: %q is not an all-to-all", n, short(text))
 		case strings.HasPrefix(text, "# Size"):
 			columns := strings.Join(f[2:], " ")
-			if title == "" || !strings.HasPrefix(columns, "Avg Latency(us)") {
+			switch {
+			case title == "" || !strings.HasPrefix(columns, "Avg Latency(us)"):
 				return fmt.Errorf("line %d: %q is not followed by mean times in µs", n, short(text))
+			case at > 0:
+				return fmt.Errorf("line %d: a second head of a table: give one run", n)
+			case !osuColumns.MatchString(columns):
+				return fmt.Errorf("line %d: the head %q is cut, or has something in it", n, short(text))
 			}
+			width = 1 + len(osuColumn.FindAllString(columns, -1))
 			at, out.limit = 1, "the time is the mean of the ranks, and a call ends with the slowest (osu_alltoall -f prints its time)"
 			if strings.HasPrefix(columns, "Avg Latency(us) Min Latency(us) Max Latency(us)") {
 				at, out.limit = 3, ""
 			}
+		case at > 0 && !ended && brokenRow.MatchString(text):
+			return fmt.Errorf("line %d: %q is within a row", n, short(text))
 		case len(out.rows) > 0 && text == "":
 			ended = true
 		case at > 0 && !ended && len(f) > 0 && isCount(f[0]):
-			if len(f) <= at {
-				return fmt.Errorf("line %d: %q ends before the time", n, short(text))
+			if len(f) != width {
+				return fmt.Errorf("line %d: %q is not a row of %d columns", n, short(text), width)
 			}
 			if slices.Contains(f[at+1:], "Fail") {
 				return fmt.Errorf("line %d: osu_alltoall found wrong data", n)
 			}
 			r, err := slowest(n, f[0], f[1], f[at])
+			if dot := strings.IndexByte(f[at], '.'); dot < 0 || dot > len(f[at])-3 { // %.2f
+				odd = append(odd, strconv.Itoa(n))
+			}
 			out.rows = append(out.rows, r)
 			return err
 		}
@@ -66,7 +86,11 @@ func readOSU(data []byte, o Options) (*Result, error) {
 	if at == 0 {
 		return nil, fmt.Errorf("no line %q of osu_alltoall", "# Size       Avg Latency(us)")
 	}
-	return out.result(o.Size)
+	r, err := out.result(o.Size)
+	if r != nil && len(odd) > 0 {
+		r.Notes = []string{"times without the two decimals of osu_alltoall, in line " + show.Few(odd) + ": somebody changed the output, or it is cut"}
+	}
+	return r, err
 }
 
 // readIMB reads what IMB-MPI1 Alltoall and Alltoallv of the Intel MPI Benchmarks print; checked
@@ -95,6 +119,9 @@ func readIMB(data []byte, o Options) (*Result, error) {
 		case strings.HasPrefix(text, "# Benchmarking "):
 			in, processes = strings.HasPrefix(text, imbTitle), 0
 			name = strings.Join(f[2:], " ")
+			if strings.HasPrefix("Alltoall", name) && name != "Alltoall" || !imbName.MatchString(name) {
+				return fmt.Errorf("line %d: the title %q is cut, or has something in it", n, short(text))
+			}
 			if in && name != "Alltoall" && name != "Alltoallv" {
 				return fmt.Errorf("line %d: %s is not read here: there are Alltoall and Alltoallv", n, short(name))
 			}
@@ -122,6 +149,8 @@ func readIMB(data []byte, o Options) (*Result, error) {
 		case in && len(f) > 1 && isCount(f[0]) && imbFailed.MatchString(f[1]):
 			failed = true
 			notes = append(notes, fmt.Sprintf("%s bytes: %s", f[0], strings.TrimRight(f[1], ".;")))
+		case in && processes > 0 && brokenRow.MatchString(text):
+			return fmt.Errorf("line %d: %q is within a row", n, short(text))
 		case in && !failed && len(f) > 0 && isCount(f[0]):
 			if len(f) < 5 || processes == 0 {
 				return fmt.Errorf("line %d: %q is not a row of five columns", n, short(text))
@@ -156,6 +185,12 @@ func readIMB(data []byte, o Options) (*Result, error) {
 	}
 	return out, err
 }
+
+// brokenRow is a message of another program behind the first digits of a row.
+var brokenRow = regexp.MustCompile(`^[0-9]+[A-Za-z\[#]`)
+
+// imbName are names of benchmarks.
+var imbName = regexp.MustCompile(`^[A-Za-z_]+$`)
 
 // imbFailed are words in place of a row's times.
 var imbFailed = regexp.MustCompile(`^(?:time-out|out-of-mem|int-overflow)`)

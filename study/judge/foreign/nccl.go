@@ -161,6 +161,8 @@ func ncclRows(data []byte, sure bool) (*ncclText, error) {
 					columns = i // less the #
 				}
 			}
+		case at > 0 && brokenRow.MatchString(text):
+			return fmt.Errorf("line %d: %q is within a row", n, short(text))
 		case ncclLog.MatchString(text):
 			if at > 0 && len(f) > 0 && isCount(f[0]) {
 				x.notes = append(x.notes, fmt.Sprintf("line %d: a line of NCCL's log is within the row of %s bytes, which is left out", n, short(f[0])))
@@ -189,7 +191,10 @@ func ncclRows(data []byte, sure bool) (*ncclText, error) {
 	if x.ranks < 2 {
 		return nil, fmt.Errorf("%d lines \"# Rank\": how many ranks took part is not known", x.ranks)
 	}
-	if len(x.hosts) != x.ranks {
+	if n := x.ranks - len(x.hosts); n > 0 {
+		if n < x.ranks {
+			x.notes = append(x.notes, fmt.Sprintf("%d of %d ranks have no host in the list of ranks: the hosts are not taken from there", n, x.ranks))
+		}
 		x.hosts = nil
 	}
 	return x, nil
