@@ -105,7 +105,7 @@ func TestSteps(t *testing.T) {
 // Where nothing is done about a dead link, all that is lost until it is back is its doing.
 func TestStepsWithoutFailover(t *testing.T) {
 	second := time.Second
-	c := scenario.Case{Duration: 20 * second, Failover: &scenario.Failover{Policy: "none"}}
+	c := scenario.Case{Setting: builder.Setting{Duration: 20 * second}, Failover: &scenario.Failover{Policy: "none"}}
 	for _, tt := range []struct {
 		timed []scenario.Timed
 		want  string
@@ -219,7 +219,7 @@ func TestCaseEndsWhileLinksChange(t *testing.T) {
 func TestCarried(t *testing.T) {
 	tree := expect.Value(topology.New(topology.Options{Ports: 1, Leaves: 2}))(t)
 	p := expect.Value(plan.Build(tree, plan.Options{Schedule: "linear-shift"}))(t)
-	planned := Planned{Case: scenario.Case{Name: "x"}, Plan: p}
+	planned := Planned{Case: scenario.Case{Setting: builder.Setting{Name: "x"}}, Plan: p}
 	var before, after []results.LinkCount
 	for w := range tree.AllWires() {
 		link, direction := tree.WireName(topology.Wire(w))
@@ -239,17 +239,17 @@ func TestCarried(t *testing.T) {
 // What moves between two servers is known to the byte, unless sizes differ and events are assigned on the way.
 func TestBetween(t *testing.T) {
 	tree := expect.Value(topology.New(topology.Options{Ports: 2, Leaves: 2}))(t)
-	s := &scenario.Scenario{Tree: tree, Warmup: 1, Seed: 3, Event: scenario.Event{Fragment: 1000}}
+	s := &scenario.Scenario{Tree: tree, Common: builder.Common{Warmup: 1, Seed: 3}, Event: scenario.Event{Fragment: 1000}}
 	events := []uint64{1, 2, 3, 4}
 	expect.Equal(t, between(s, Planned{}, events)(0, 2), 3*(1000+builder.HeaderSize), "equal fragments")
 	s.Event.Sizes.Spread = 0.5
 	sizes := builder.Sizes{Mean: 1000, Distribution: builder.Distribution{Spread: 0.5}, Seed: 3}
 	want := sizes.Of(4+1, 3) + sizes.Of(8+1, 3) + 2*builder.HeaderSize
-	if got := between(s, Planned{Case: scenario.Case{Mode: modes.Sync}}, events)(3, 1); got != float64(want) {
+	if got := between(s, Planned{Case: scenario.Case{Setting: builder.Setting{Mode: modes.Sync}}}, events)(3, 1); got != float64(want) {
 		t.Errorf("unequal fragments: %v, want %d", got, want)
 	}
-	balanced := between(s, Planned{Case: scenario.Case{Mode: modes.Unsync, Assign: builder.AssignBalanced}}, []uint64{8, 8, 8, 8})
-	sync := between(s, Planned{Case: scenario.Case{Mode: modes.Sync}}, []uint64{8, 8, 8, 8})
+	balanced := between(s, Planned{Case: scenario.Case{Setting: builder.Setting{Mode: modes.Unsync, Assign: builder.AssignBalanced}}}, []uint64{8, 8, 8, 8})
+	sync := between(s, Planned{Case: scenario.Case{Setting: builder.Setting{Mode: modes.Sync}}}, []uint64{8, 8, 8, 8})
 	for src := range 4 { // the same events, by other servers
 		got, want := 0.0, 0.0
 		for dst := range 4 {
@@ -257,7 +257,7 @@ func TestBetween(t *testing.T) {
 		}
 		expect.True(t, got == want, "balanced, %v bytes of rank %d, want %v", got, src, want)
 	}
-	expect.True(t, between(s, Planned{Case: scenario.Case{Mode: modes.Unsync}}, events) == nil,
+	expect.True(t, between(s, Planned{Case: scenario.Case{Setting: builder.Setting{Mode: modes.Unsync}}}, events) == nil,
 		"bytes are planned though nobody knows who builds which event")
 }
 

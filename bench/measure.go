@@ -160,14 +160,12 @@ func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeli
 // connections of the case.
 func (r *runner) controllerCase(m *measured) (controller.Case, error) {
 	roles := builder.RolesOf(r.s.Tree)
-	c := controller.Case{Duration: m.Duration, Balanced: m.Assign == builder.AssignBalanced}
-	c.Case = wire.Case{
-		Name: m.Name, Repeat: m.repeat, Epoch: m.Plan.Epoch, Mode: m.Mode, Barrier: m.Barrier,
-		Fragment: int(r.s.Event.Fragment), Sizes: r.s.Sizes(m.Case), Seed: r.s.Seed,
-		Readers: roles.Readers, Builders: roles.Builders, Sources: m.Sources, Warmup: uint64(r.s.Warmup),
-		Deliver: r.s.Deliver, Check: r.s.Check, IO: r.s.IO, Timeout: r.timeout(m), Interval: r.s.Interval, Pairs: r.pairs, Trace: r.spans(m),
-		Back: m.Plan.Tree.Backs(),
-	}
+	c := controller.Case{Case: wire.Case{
+		Setting: m.Setting, Common: r.s.Common, Repeat: m.repeat, Epoch: m.Plan.Epoch,
+		Fragment: int(r.s.Event.Fragment), Sizes: r.s.Sizes(m.Case), Readers: roles.Readers, Builders: roles.Builders,
+		Pairs: r.pairs, Trace: r.spans(m), Back: m.Plan.Tree.Backs(),
+	}}
+	c.Timeout = r.timeout(m)
 	if e := m.Prediction.Efficiency; e > 0 {
 		c.Expected = time.Duration(float64(r.s.ExchangeTime()) / e)
 	}

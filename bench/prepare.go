@@ -26,15 +26,24 @@ type Planned struct {
 	Prediction results.Prediction
 }
 
-// keepPlan gives the plan of a case that has one to a sink.
-func (p *Planned) keepPlan(to results.Sink) error {
+// File is the plan that is kept of a case: nil if it has no schedule.
+func (p *Planned) File() results.PlanFile {
 	switch {
 	case p.Ordered != nil:
-		return results.KeepPlan(to, p.Name, p.Ordered.WriteText)
+		return p.Ordered
 	case p.Plan.Schedule != nil:
-		return results.KeepPlan(to, p.Name, p.Plan.WriteText)
+		return p.Plan
 	}
 	return nil
+}
+
+// Facts are the results of a case as far as they are known beforehand.
+func (p *Planned) Facts(s *scenario.Scenario) results.Case {
+	return results.Case{
+		Name: p.Name, Mode: p.Mode, Barrier: p.Barrier, Schedule: p.Schedule, Routing: p.Plan.Routing, Failures: p.FailureTexts(p.Plan.Tree),
+		Sizes: s.Sizes(p.Case).String(), Control: p.Control, Deliver: s.Deliver, Check: s.Check, PlanHash: p.Prediction.PlanHash,
+		Rates: results.Rates{Phases: p.Prediction.Phases, Bound: p.Prediction.Bound},
+	}
 }
 
 // Prepare plans every case of a scenario, the control included, and judges every plan; it runs
@@ -65,8 +74,8 @@ func withControl(s *scenario.Scenario) []scenario.Case {
 		return cases
 	}
 	return append([]scenario.Case{{
-		Name: scenario.ControlName, Mode: modes.Sync, Barrier: barrier.Tournament, Schedule: shift,
-		Routing: routing.Ftree, Credits: 1, Duration: s.Duration, Control: true,
+		Setting: builder.Setting{Name: scenario.ControlName, Mode: modes.Sync, Barrier: barrier.Tournament, Credits: 1, Duration: s.Duration}, Schedule: shift,
+		Routing: routing.Ftree, Control: true,
 	}}, cases...)
 }
 

@@ -115,7 +115,7 @@ func (r *runner) begin() error {
 	}
 	r.pairs = r.countsPairs()
 	for _, c := range r.cases {
-		if err := c.keepPlan(sink); err != nil {
+		if err := results.KeepPlan(sink, c.Name, c.File()); err != nil {
 			return err
 		}
 	}

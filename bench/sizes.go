@@ -15,7 +15,7 @@ func builders(s *scenario.Scenario, c scenario.Case) func(exchange int) []uint64
 	return func(exchange int) []uint64 {
 		for place := range of.Events() {
 			rank := of.Builder(place)
-			events[rank] = of.Event(uint64(s.Warmup+exchange), rank)
+			events[rank] = of.Event(s.Warmup+uint64(exchange), rank)
 		}
 		if c.Assign != builder.AssignBalanced {
 			return events

@@ -75,18 +75,15 @@ func efficiency(o controller.Outcome, f results.Fabric, roles builder.Roles) flo
 // result summarises a slice of a case, or all of them. Judging follows later.
 func (r *runner) result(m *measured) results.Case {
 	o, info, roles := m.outcome, r.f.Info(), builder.RolesOf(r.s.Tree)
-	c := results.Case{
-		Name: m.Name, Mode: m.Mode, Barrier: m.Barrier, Schedule: m.Schedule, Routing: m.Plan.Routing,
-		Failures: m.FailureTexts(m.Plan.Tree), Sizes: r.s.Sizes(m.Case).String(), Control: m.Control, Model: info.Model, Deliver: r.s.Deliver, Check: r.s.Check, IO: m.outcome.IO,
-		PlanHash: m.Prediction.PlanHash, Rates: results.Rates{Phases: m.Prediction.Phases, Bound: m.Prediction.Bound},
-		Counts: results.Counts{
-			Exchanges: o.Exchanges, MeasuredSec: o.Span.Seconds(), EventsBuilt: o.Built, EventsLost: o.Lost,
-			EventsDuplicate: o.Duplicate + o.Unknown, FragmentsLate: o.LateFragments, Retransmits: o.Retransmits, Drops: m.drops,
-			BarrierWaitSec: o.BarrierWait.Seconds(), CPUBusy: results.Busy(o.Loads),
-		},
-		LinkEvents: m.events, Failover: string(policyOf(m.Case)), Failovers: m.failovers, Complete: o.Complete,
-		Reasons: []string{}, Warnings: append([]string{}, m.warnings...),
+	c := m.Facts(r.s)
+	c.Model, c.IO, c.Complete = info.Model, o.IO, o.Complete
+	c.Counts = results.Counts{
+		Exchanges: o.Exchanges, MeasuredSec: o.Span.Seconds(), EventsBuilt: o.Built, EventsLost: o.Lost,
+		EventsDuplicate: o.Duplicate + o.Unknown, FragmentsLate: o.LateFragments, Retransmits: o.Retransmits, Drops: m.drops,
+		BarrierWaitSec: o.BarrierWait.Seconds(), CPUBusy: results.Busy(o.Loads),
 	}
+	c.LinkEvents, c.Failover, c.Failovers = m.events, string(policyOf(m.Case)), m.failovers
+	c.Reasons, c.Warnings = []string{}, append([]string{}, m.warnings...)
 	if m.Mode == modes.Unsync {
 		c.Exchanges = o.Events / uint64(max(1, roles.Events()))
 	}

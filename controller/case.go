@@ -28,12 +28,6 @@ type Case struct {
 	// needs no other paths takes milliseconds. nil is allowed.
 	Standby [][]wire.Path
 
-	// Balanced assigns events of an unsynchronised case by their sizes, builder.Ahead events of
-	// each server at a time.
-	Balanced bool
-
-	// Duration is the length of the counted part, which ends with a whole exchange.
-	Duration time.Duration
 	// Exchanges, if not 0, is how many exchanges (events of each server) are counted, instead of
 	// Duration.
 	Exchanges uint64

@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
@@ -303,7 +304,7 @@ func TestSlowLeave(t *testing.T) {
 func TestRefusedCases(t *testing.T) {
 	c, _ := listen(t)
 	hello(t, c, "secret", 3)
-	good := controller.Case{Duration: time.Second, Case: wire.Case{Name: "x", Mode: modes.Unsync, Peers: []wire.Peer{{Server: 3}, {Server: 5}}}}
+	good := controller.Case{Case: wire.Case{Setting: builder.Setting{Name: "x", Mode: modes.Unsync, Duration: time.Second}, Peers: []wire.Peer{{Server: 3}, {Server: 5}}}}
 	for _, tt := range []struct {
 		want   string
 		change func(*controller.Case)

@@ -203,7 +203,7 @@ func (m *machine) nextFor(rank int) uint64 {
 }
 
 // balances reports whether events are assigned by their sizes.
-func (m *machine) balances() bool { return m.c.Balanced && m.section.mode == modes.Unsync }
+func (m *machine) balances() bool { return m.c.Balanced() && m.section.mode == modes.Unsync }
 
 // batch is how many events of each server are known at once. The warm-up, and a counted part of a
 // given number, end with a batch.

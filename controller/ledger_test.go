@@ -148,7 +148,10 @@ func (d *dealing) inBatches() {
 
 // measuringUnsync returns a machine that is about to hand out the first event.
 func measuringUnsync(n int, balanced bool) *machine {
-	c := Case{Exchanges: 400, Balanced: balanced, Case: wire.Case{Mode: modes.Unsync, Credits: 2, Peers: make([]wire.Peer, n)}}
+	c := Case{Exchanges: 400, Case: wire.Case{Setting: builder.Setting{Mode: modes.Unsync, Credits: 2}, Peers: make([]wire.Peer, n)}}
+	if balanced {
+		c.Assign = builder.AssignBalanced
+	}
 	c.Fragment, c.Sizes.Kind = 1000, builder.Exponential
 	m := newMachine(c.withDefaults(), 1)
 	m.enter(0, quiet)
@@ -200,7 +203,7 @@ func TestPacerExpects(t *testing.T) {
 		expected time.Duration
 		want     uint64
 	}{{0, 2}, {2 * time.Minute, 1}, {50 * time.Second, 2}, {10 * time.Millisecond, 2}} {
-		p := newPacer(0, Case{Duration: time.Minute, Expected: tt.expected})
+		p := newPacer(0, Case{Case: wire.Case{Setting: builder.Setting{Duration: time.Minute}}, Expected: tt.expected})
 		p.measure(0, time.Second)
 		until, last := p.extend(time.Second, 0, 0)
 		expect.True(t, until == tt.want && !last,
@@ -216,7 +219,7 @@ func TestPacerExpects(t *testing.T) {
 func TestClaimsDoNotProlong(t *testing.T) {
 	const each = 50 * time.Millisecond
 	for _, mode := range []modes.Mode{modes.Sync, modes.FreeRunning, modes.Ordered} {
-		c := Case{Case: wire.Case{Name: "c", Mode: mode, Fragment: 1000, Peers: make([]wire.Peer, 3)}, Duration: time.Second}
+		c := Case{Case: wire.Case{Setting: builder.Setting{Name: "c", Mode: mode, Duration: time.Second}, Fragment: 1000, Peers: make([]wire.Peer, 3)}}
 		m := newMachine(c.withDefaults(), 1)
 		m.start(0)
 		for rank := range m.workers {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/results"
@@ -77,7 +78,7 @@ func (s *script) do(out *strings.Builder, line string) error {
 
 // newCase reads "MODE SERVERS key=value…"; server i+10 has rank i.
 func (s *script) newCase(args []string) error {
-	c := Case{Case: wire.Case{Name: "c", Mode: modes.Mode(args[0]), Fragment: 1000}}
+	c := Case{Case: wire.Case{Setting: builder.Setting{Name: "c", Mode: modes.Mode(args[0])}, Fragment: 1000}}
 	n, err := strconv.Atoi(args[1])
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ func (p *Plan) Takes(cost Cost) string {
 	if p.Routing == NoRouting {
 		return show.Plural(p.Phases(), "phase", "phases")
 	}
-	return fmt.Sprintf("%s takes %.6g message times, %s of the link rate", p.named(), cost.Duration, percent(cost.Synchronised()))
+	return fmt.Sprintf("%s takes %.6g message times, %s of the link rate", p.named(), cost.Duration, show.Percent(cost.Synchronised()))
 }
 
 // Answer says what a plan promises: how long it takes, and how far that is from the least, where all
@@ -69,8 +69,6 @@ func (p *Plan) named() string {
 	}
 	return p.ScheduleName() + " over " + p.Routing
 }
-
-func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 
 // command is the command that plans for the same tree in another way.
 func (p *Plan) command(more ...string) string {
@@ -126,7 +124,7 @@ func VerifiedOrdered(name string, r *verify.OrderedReport) answer.Answer {
 	switch {
 	case !r.Valid:
 	case r.Bound != nil && r.Bound.Proven:
-		a.Sentence += fmt.Sprintf(", and takes %s longer than the bound.", percent(1/r.Bound.Ratio-1))
+		a.Sentence += fmt.Sprintf(", and takes %s longer than the bound.", show.Percent(1/r.Bound.Ratio-1))
 	default:
 		a.Sentence += "."
 	}

@@ -32,14 +32,13 @@ func NewAnswer(cases []Case, compared []Comparison, cables int) *Answer {
 	switch {
 	case len(compared) > 0:
 		a.compare(cases, compared, cables)
+		a.Best(cases)
 	case slices.ContainsFunc(cases, func(c Case) bool { return len(c.Failovers) > 0 }):
 		a.failovers(cases)
-	case cases[0].Simulated != "":
-		a.simulated(cases)
 	default:
 		a.alone(cases)
 	}
-	a.doubt(cases, compared)
+	a.Doubt(cases, compared)
 	return a
 }
 
@@ -71,14 +70,50 @@ func (a *Answer) compare(cases []Case, compared []Comparison, cables int) {
 	if len(open) > 0 {
 		sentences = append(sentences, "Not resolved: "+strings.Join(open, ", ")+".")
 	}
-	a.Sentence = strings.Join(sentences, " ")
+	if 2*len(open) > len(a.Cases) && a.Verdict != answer.Bad {
+		a.Verdict, a.Why = answer.Unknown, append([]string{longer}, a.Why...)
+	}
 	if len(open) == len(a.Cases) {
-		a.Verdict = answer.Unknown
+		a.Verdict, a.Why = answer.Unknown, []string{longer}
 		sentences = []string{fmt.Sprintf("The intervals are too wide to compare %s (%s).", strings.Join(open, ", "), subjects[0])}
 		for _, x := range compared {
 			sentences = append(sentences, equals(cases, x.Cases)...)
 		}
-		a.Sentence, a.Why = strings.Join(sentences, " "), []string{longer}
+	}
+	a.Sentence = strings.Join(sentences, " ")
+}
+
+// GoodFrom is the share of what a plan can reach from which on the best case is good.
+const GoodFrom = 0.95
+
+// Best judges, for each set of dead links, the prediction of the best case by that of the best plan,
+// whose phases are known where a case has a bound, and says what would do better.
+func (a *Answer) Best(cases []Case) {
+	type shares struct{ best, most float64 }
+	of := map[string]shares{}
+	for _, c := range cases {
+		key := strings.Join(c.Failures, ",")
+		x := of[key]
+		switch x.best = max(x.best, c.PredictedEfficiency); {
+		case c.Control || c.Sizes != "" || c.changes() || c.PredictedEfficiency == 0:
+			continue
+		case c.Bound > 0 && c.planned():
+			x.most = max(x.most, c.PredictedEfficiency*float64(c.Phases)/float64(c.Bound))
+		case c.Bound > 0 && c.Schedule == "linear-shift":
+			x.most = max(x.most, float64(c.Phases)/float64(c.Bound))
+		}
+		of[key] = x
+	}
+	for _, key := range slices.Sorted(maps.Keys(of)) {
+		switch x := of[key]; {
+		case a.Verdict != answer.Good || x.best >= GoodFrom*cmp.Or(x.most, 1):
+		case x.most > 0:
+			a.Verdict = answer.Bad
+			a.Sentence += fmt.Sprintf(" A plan (schedule: fors) can reach %.0f %% of the link rate, the best of these cases %.0f %% (good from %.0f %% of that).", 100*x.most, 100*x.best, 100*GoodFrom)
+		default:
+			a.Verdict = answer.Unknown
+			a.Sentence += fmt.Sprintf(" Whether a plan reaches more than %.0f %% of the link rate is not known: add a case with schedule: fors.", 100*x.best)
+		}
 	}
 }
 
@@ -98,9 +133,9 @@ func (c Case) short() string {
 	return fmt.Sprintf("%s reaches %.3f of the control, %.3f was predicted", c.Name, e.Median, c.PredictedRatio)
 }
 
-// doubt removes the figures from an answer that needs a wrong case: lost or duplicate events make
+// Doubt removes the figures from an answer that needs a wrong case: lost or duplicate events make
 // the verdict bad, and a wrong control or links off their plan make it unknown.
-func (a *Answer) doubt(cases []Case, compared []Comparison) {
+func (a *Answer) Doubt(cases []Case, compared []Comparison) {
 	needed := groupsOf(len(cases), compared)
 	for i, c := range cases {
 		if c.Valid || len(c.Reasons) == 0 || len(compared) > 0 && !c.Control && needed[i] == nil {
@@ -147,65 +182,11 @@ func (a *Answer) alone(cases []Case) {
 			sentences = append(sentences, text+".")
 		}
 	}
-	a.Sentence = strings.Join(sentences, " ")
-	if len(open) == len(a.Cases) {
-		a.Verdict, a.Why = answer.Unknown, []string{longer}
-		a.Sentence = "No case was measured often enough for an interval."
-		if len(a.Cases) == 0 {
-			a.Sentence = "No case was measured."
-		}
-	}
-}
-
-// mostSchedules is the number of schedules that the answer to a simulation compares.
-const mostSchedules = 3
-
-// simulated compares the schedules by the shares of the link rate that they keep. If there is one, or
-// many, or a case has none, it names the best and the worst case.
-func (a *Answer) simulated(cases []Case) {
-	by := func(x, y Case) int { return cmp.Compare(x.MeasuredEfficiency, y.MeasuredEfficiency) }
-	most, least := slices.MaxFunc(cases, by), slices.MinFunc(cases, by)
-	a.Question, a.Verdict = "What would these plans reach?", answer.Good
-	var schedules []string
-	of := map[string][]Case{}
-	for _, c := range cases {
-		if of[c.Schedule] == nil {
-			schedules = append(schedules, c.Schedule)
-		}
-		of[c.Schedule] = append(of[c.Schedule], c)
-	}
-	var parts []string
-	if len(schedules) < 2 || len(schedules) > mostSchedules || len(schedules) == len(cases) || of[""] != nil {
-		parts = []string{fmt.Sprintf("%s would reach %.1f %% of the link rate", most.Name, 100*most.MeasuredEfficiency)}
-		if len(cases) > 1 {
-			parts = append(parts, fmt.Sprintf("the most of %d cases; %s %.1f %%, the least", len(cases), least.Name, 100*least.MeasuredEfficiency))
-		}
-		schedules = nil
-	}
-	for i, name := range schedules {
-		low, high := slices.MinFunc(of[name], by).MeasuredEfficiency, slices.MaxFunc(of[name], by).MeasuredEfficiency
-		share := fmt.Sprintf("%.1f to %.1f %%", 100*low, 100*high)
-		if len(of[name]) == 1 {
-			share = fmt.Sprintf("%.1f %%", 100*low)
-		}
-		if i == 0 {
-			parts = append(parts, fmt.Sprintf("Of %d cases", len(cases)))
-			share = "would reach " + share + " of the link rate"
-		}
-		parts = append(parts, fmt.Sprintf("%s %s in %d", name, share, len(of[name])))
-	}
-	a.Sentence = strings.Join(parts, ", ") + "."
-	models := map[string]bool{}
-	for _, c := range cases {
-		models[c.Simulated] = true
-	}
-	what := "model "
-	if len(models) > 1 {
-		what = "models "
-	}
-	a.Why = []string{"simulated, not measured: " + what + strings.Join(slices.Sorted(maps.Keys(models)), " and ")}
-	if most.MeasuredEfficiency == 0 {
-		a.Verdict, a.Sentence = answer.Unknown, "The rate of the links is not known, so the throughput of these plans is not known."
+	switch a.Sentence = strings.Join(sentences, " "); {
+	case len(a.Cases) == 0:
+		a.Verdict, a.Why, a.Sentence = answer.Unknown, []string{longer}, "No case was measured."
+	case len(open) == len(a.Cases):
+		a.Verdict, a.Why, a.Sentence = answer.Unknown, []string{longer}, "No case was measured often enough for an interval."
 	}
 }
 
@@ -228,8 +209,7 @@ func sentence(cases []Case, x Comparison, cables int) string {
 	case reach && !strings.HasSuffix(text, ","):
 		text = "with " + text + ","
 	}
-	text += " " + strings.Join(clauses, "; ") + "."
-	return upper(text)
+	return upper(text + " " + strings.Join(clauses, "; ") + ".")
 }
 
 // equals says which cases of a group that a sentence names differ from each other by less than the

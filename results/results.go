@@ -333,13 +333,16 @@ type Keeps struct {
 	Spans bool // Span
 }
 
-// KeepPlan gives the plan of a case, which write writes, to a sink that keeps plans.
-func KeepPlan(to Sink, name string, write func(io.Writer) error) error {
-	if !to.Keeps().Plans {
+// A PlanFile is a plan that has a form as a file.
+type PlanFile interface{ WriteText(w io.Writer) error }
+
+// KeepPlan gives the plan of a case to a sink that keeps plans. nil: it has none.
+func KeepPlan(to Sink, name string, p PlanFile) error {
+	if p == nil || !to.Keeps().Plans {
 		return nil
 	}
 	var text bytes.Buffer
-	if err := write(&text); err != nil {
+	if err := p.WriteText(&text); err != nil {
 		return fmt.Errorf("case %q: %w", name, err)
 	}
 	return to.Write(PlanText{Case: name, Text: text.Bytes()})

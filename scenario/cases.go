@@ -137,7 +137,7 @@ func (d *document) product(matrix fields) (choices []fields, varied []string) {
 }
 
 func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
-	c, servers, draws := Case{Mode: modes.Sync}, maxServers, s.Seed
+	c, servers, draws := Case{Setting: builder.Setting{Mode: modes.Sync}}, maxServers, s.Seed
 	if s.Tree != nil {
 		servers = s.Tree.Servers()
 	}

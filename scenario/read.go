@@ -90,8 +90,8 @@ func (d *document) scenario(root field, s *Scenario) {
 		return
 	}
 	*s = Scenario{
-		Text: s.Text, Name: nameOf(d.File), Rounds: Rounds{Limit: defaultLimit}, Interval: defaultInterval, Warmup: 1, Control: true, Seed: 1,
-		Timeout: defaultTimeout, Deliver: Buffer, Check: CheckHeader, Transport: transport.TCP, IO: IOAuto,
+		Text: s.Text, Name: nameOf(d.File), Rounds: Rounds{Limit: defaultLimit}, Control: true, Transport: transport.TCP,
+		Common: builder.Common{Seed: 1, Warmup: 1, Interval: defaultInterval, Timeout: defaultTimeout, Deliver: Buffer, Check: CheckHeader, IO: IOAuto},
 	}
 	d.set(f, rows)
 	d.tree(root, f, t)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder"
 	"evbench/scenario"
 	"evbench/testing/expect"
 	"evbench/topology"
@@ -37,8 +38,7 @@ func TestDefaults(t *testing.T) {
 	expect.False(t, s.Warmup != 1 || s.Rounds != (scenario.Rounds{Limit: 100 * time.Second}) || !s.Control || s.Seed != 1 || s.Deliver != "buffer" || s.Check != "header",
 		"settings %+v", s)
 	want := scenario.Case{
-		Name: "linear-shift ftree", Mode: "synchronised", Barrier: "tournament", Schedule: "linear-shift", Routing: "ftree",
-		Credits: 1, Duration: 2 * time.Second,
+		Setting: builder.Setting{Name: "linear-shift ftree", Mode: "synchronised", Barrier: "tournament", Credits: 1, Duration: 2 * time.Second}, Schedule: "linear-shift", Routing: "ftree",
 	}
 	got := fmt.Sprintf("%+v", s.Cases)
 	expect.True(t, got == fmt.Sprintf("%+v", []scenario.Case{want}), "cases %s,\nwant %+v", got, want)

@@ -30,19 +30,13 @@ type Scenario struct {
 	Event    Event
 	Cases    []Case        // at least one; the matrix is already multiplied out
 	Duration time.Duration // of a slice of the control, and of each case that does not say
-	Interval time.Duration // between samples; never longer than a case
-	Warmup   int           // exchanges (or events per server) discarded first
 	Rounds   Rounds        // how often the cases are measured
 	Trace    bool          // keep what each server did
 	Control  bool          // a healthy synchronised linear shift in every round
 	Answer   []string      // cases that the answer compares; nil: those with the same dead links
-	Seed     uint64
-	Timeout  time.Duration // without progress after which a worker counts as lost
-	Deliver  string        // Buffer or Discard
-	Check    string        // CheckHeader or CheckPayload
+	builder.Common
 
 	Transport string // name
-	IO        string // how tcp sends and receives: IOAuto, IOCopy or IOSendfile
 	Launch    Launch // hosts: how the servers are started
 	Inject    Inject // hosts: how links are taken down
 	Sim       Sim    // what a simulation counts beside bytes
@@ -106,9 +100,7 @@ func Kinds() []string    { return []string{Lab, Emulate, Hosts} }
 
 // A Case is one measurement.
 type Case struct {
-	Name     string // unique in the scenario
-	Mode     modes.Mode
-	Barrier  string                // empty unless Sync
+	builder.Setting
 	Sizes    *builder.Distribution // how its fragments differ; nil: as those of all cases
 	Schedule string                // as on the command line; empty when Unsync, unless its paths are used, with routing "pinned"
 	Routing  string
@@ -118,13 +110,8 @@ type Case struct {
 	Failures  []topology.Link // dead from the start, by leaf and spine, each once
 	Down      []string        // the same as written: "leaf0-spine3", "spine2", "3 random (seed 7)"
 	Timed     []Timed
-	Sources   int           // Unsync: outstanding requests per event at most; 0: all
-	Credits   int           // events in flight per server; 1 when Sync or Ordered
-	Window    int           // Ordered: exchanges that are planned together
-	Assign    string        // Unsync: who builds which event, AssignNext or AssignBalanced
-	Duration  time.Duration // of one slice
-	Control   bool          // the others are compared with it; bench adds one, or marks it
-	Failover  *Failover     // what is done about timed failures; nil: tables are re-routed with the case's engine
+	Control   bool      // the others are compared with it; bench adds one, or marks it
+	Failover  *Failover // what is done about timed failures; nil: tables are re-routed with the case's engine
 }
 
 // A Timed failure takes links down At after the measurement starts.

@@ -97,13 +97,13 @@ func plain(p *string) value {
 	return tested(p, anyWord, good, "one word, without quotes, blanks or signs that a shell knows")
 }
 
-func whole(p *int, low, high int) value {
-	return to(p, integer(uint64(low), uint64(high)), func(s string) (int, error) {
+func whole[T int | uint64](p *T, low, high int) value {
+	return to(p, integer(uint64(low), uint64(high)), func(s string) (T, error) {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < low || n > high {
 			return 0, fmt.Errorf("%q: write a whole number %d..%d", s, low, high)
 		}
-		return n, nil
+		return T(n), nil
 	})
 }
 

@@ -109,8 +109,8 @@ func (m *mirror) Await(_ context.Context, _ int, _ uint64) error  { return nil }
 
 func testCase(mode modes.Mode, n int) wire.Configure {
 	c := wire.Configure{Rank: 1, Case: wire.Case{
-		Mode: mode, Barrier: "tournament", Peers: make([]wire.Peer, n), Fragment: 10000, Sizes: builder.Distribution{Spread: 0.2}, Credits: 2,
-		Deliver: builder.DeliverBuffer, Check: builder.CheckPayload, Timeout: time.Second, Interval: time.Second, Pairs: true,
+		Setting: builder.Setting{Mode: mode, Barrier: "tournament", Credits: 2}, Peers: make([]wire.Peer, n), Fragment: 10000, Sizes: builder.Distribution{Spread: 0.2},
+		Common: builder.Common{Deliver: builder.DeliverBuffer, Check: builder.CheckPayload, Timeout: time.Second, Interval: time.Second}, Pairs: true,
 	}}
 	for p := 1; p < n; p++ {
 		c.Row = append(c.Row, wire.Step{To: (1 + p) % n, ToSpine: -1, From: (1 + n - p) % n, FromSpine: -1})

@@ -82,7 +82,7 @@ func switchAtRandom(t *testing.T, mode modes.Mode, async int, seed uint64, balan
 		c.Exchanges = 200
 	}
 	if balanced {
-		c.Balanced, c.Sizes = true, builder.Distribution{Kind: builder.Exponential, By: builder.ByEvent}
+		c.Assign, c.Sizes = builder.AssignBalanced, builder.Distribution{Kind: builder.Exponential, By: builder.ByEvent}
 	}
 	s := &switcher{r: r, c: c, rand: rand.New(rand.NewPCG(seed, 1)), mode: mode}
 	var wg sync.WaitGroup

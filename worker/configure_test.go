@@ -20,9 +20,9 @@ func configured(mode modes.Mode) wire.Configure {
 		Run: 1, Rank: 1, Standby: []wire.Path{{Peer: 2, Spine: 3}},
 		Row: []wire.Step{{To: 2, ToSpine: 0, From: 0, FromSpine: -1}, {To: 0, ToSpine: -1, From: 2, FromSpine: 7}},
 		Case: wire.Case{
-			Name: "one", Mode: mode, Barrier: "tournament", Peers: []wire.Peer{{Server: 4}, {Server: 5}, {Server: 9}},
-			Fragment: 1000, Sizes: builder.Distribution{Spread: 0.5}, Seed: 1, Credits: 2, Deliver: builder.DeliverBuffer, Check: builder.CheckPayload,
-			Timeout: time.Second, Interval: time.Second, Pairs: true,
+			Setting: builder.Setting{Name: "one", Mode: mode, Barrier: "tournament", Credits: 2}, Peers: []wire.Peer{{Server: 4}, {Server: 5}, {Server: 9}},
+			Fragment: 1000, Sizes: builder.Distribution{Spread: 0.5}, Common: builder.Common{Seed: 1, Deliver: builder.DeliverBuffer, Check: builder.CheckPayload, Timeout: time.Second, Interval: time.Second},
+			Pairs: true,
 		},
 	}
 	if mode == modes.Sync {

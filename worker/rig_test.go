@@ -173,8 +173,7 @@ func lasting(n int, mode modes.Mode, d time.Duration) controller.Case {
 
 func newCase(n int, mode modes.Mode) controller.Case {
 	c := controller.Case{Rows: rows(n), Exchanges: 6, Case: wire.Case{
-		Name: string(mode), Mode: mode, Fragment: 1000, Seed: 1, Warmup: 2, Credits: 2,
-		Timeout: 4 * time.Second, Interval: 25 * time.Millisecond, Check: builder.CheckPayload,
+		Setting: builder.Setting{Name: string(mode), Mode: mode, Credits: 2}, Fragment: 1000, Common: builder.Common{Seed: 1, Warmup: 2, Timeout: 4 * time.Second, Interval: 25 * time.Millisecond, Check: builder.CheckPayload},
 	}}
 	switch mode {
 	case modes.Sync:

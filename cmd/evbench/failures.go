@@ -28,7 +28,7 @@ func statsAction(c *cli.Context) error {
 		return err
 	}
 	r := failures.Summarise(h, s)
-	text, json := r.Answer().Before(r.WriteText, document("evbench/failures-stats/1", r))
+	text, json := r.Answer(c.Int("allow")).Before(r.WriteText, document("evbench/failures-stats/1", r))
 	return writeOut(c, map[string]func(io.Writer) error{"csv": r.WriteCSV, "json": json, "text": text}[c.String("format")])
 }
 

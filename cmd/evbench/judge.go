@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
-	"evbench/internal/cmdline"
 	"evbench/internal/proc"
 	"evbench/site/engines"
 	"evbench/site/lft"
@@ -45,9 +43,6 @@ func judgeAction(c *cli.Context) error {
 }
 
 func judgeInput(c *cli.Context) (*judge.Input, error) {
-	if p := c.Float64("fail-below"); !(p >= 0 && p <= 100) {
-		return nil, usagef("--fail-below %v: must be 0..100", p)
-	}
 	s, err := readSource(c, c.String("network"))
 	if err != nil {
 		return nil, err
@@ -62,6 +57,14 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 		return nil, usagef("--fail-below: only with a result")
 	}
 	in := &judge.Input{Name: c.String("network"), Whole: s.Whole, Net: s.Net, Roots: s.Roots, Readers: c.String("readers"), Builders: c.String("builders")}
+	in.Flags = given(c, "topology", "down", "down-random", "seed", "hosts", "lids", "lmc", "roots", "readers", "builders", "sizes")
+	if in.Again = given(c, "format", "rate", "size", "case", "partial"); result != "" {
+		in.Again = append(in.Again, "--result", result)
+	}
+	in.Good = judge.Thresholds{Exchange: c.Float64("good") / 100, Pairs: c.Float64("good-pairs") / 100, Pair: c.Float64("slow-below") / 100}
+	if !c.IsSet("good") {
+		in.Good.Exchange = c.Float64("fail-below") / 100
+	}
 	words := judge.Words{
 		Result: result, Format: c.String("format"), Partial: c.Bool("partial"),
 		Rate: c.String("rate"), Size: c.String("size"), Sizes: c.String("sizes"), Case: c.String("case"),
@@ -80,17 +83,30 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 	if err := words.Read(in, read); err != nil {
 		return nil, usage(err)
 	}
-	in.TablesFile, in.Flags = c.String("tables"), []string{"-t", in.Name}
-	if down := cmdline.Names(c, "down"); len(down) > 0 {
-		in.Flags = append(in.Flags, "--down", strings.Join(down, ","))
-	}
-	for _, flag := range []string{"hosts", "lids", "lmc", "roots"} {
-		if c.IsSet(flag) {
-			in.Flags = append(in.Flags, "--"+flag, fmt.Sprint(c.Value(flag)))
-		}
-	}
+	in.TablesFile = c.String("tables")
 	in.Tables, err = judgeTables(c, in)
 	return in, err
+}
+
+// given returns the flags of these names that were given, to be given again.
+func given(c *cli.Context, names ...string) (out []string) {
+	for _, name := range names {
+		flag := "--" + name
+		if name == "topology" {
+			flag = "-t"
+		}
+		switch v := c.Value(name).(type) {
+		case bool:
+			if v {
+				out = append(out, flag)
+			}
+		default:
+			if c.IsSet(name) {
+				out = append(out, flag, fmt.Sprint(v))
+			}
+		}
+	}
+	return out
 }
 
 // judgeTables reads or computes tables; nil if none are requested.

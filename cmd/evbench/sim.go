@@ -188,7 +188,8 @@ func simLog(c *cli.Context) error {
 	if err := workOut(c, r, policies); err != nil {
 		return err
 	}
-	return printed(c, r.WriteText, r.WriteJSON)
+	text, json := r.Answer().Before(r.WriteText, r.WriteJSON)
+	return printed(c, text, json)
 }
 
 func workOut(c *cli.Context, r *policy.Report, policies []failover.Policy) error {

@@ -56,12 +56,11 @@ type Peer struct {
 
 // A Case is the settings that all servers of a case get.
 type Case struct {
-	Name    string
-	Repeat  int
-	Epoch   uint32 // of the plan
-	Mode    modes.Mode
-	Barrier string // of a synchronised case
-	Peers   []Peer
+	builder.Setting
+	builder.Common
+	Repeat int
+	Epoch  uint32 // of the plan
+	Peers  []Peer
 	// Readers are the ranks that send fragments, Builders those that build events; nil: all.
 	Readers, Builders []int `json:",omitempty"`
 
@@ -69,23 +68,13 @@ type Case struct {
 
 	Fragment int // mean payload bytes
 	Sizes    builder.Distribution
-	Seed     uint64
 
-	Sources int // most outstanding requests for one event, unsynchronised; 0: all
-	Credits int // events in flight of each server, without barrier; of ordered cases most exchanges of a window
 	// AsyncCredits is Credits for the parts of a synchronised case that a PlanUpdate makes
 	// unsynchronised; 0: there are no such parts.
 	AsyncCredits int `json:",omitempty"`
 
-	Warmup  uint64 // exchanges (unsynchronised: events of each server) done before anything counts
-	Deliver string // as builder names it
-	Check   string // as builder names it
-	IO      string // how the transport moves payload, if it has a choice; "": it chooses
-
-	Timeout  time.Duration // longest time without progress before the case ends with an error
-	Interval time.Duration // between samples
-	Pairs    bool          // also count by source: Totals.Sources
-	Trace    int           `json:",omitempty"` // number of last spans to keep: Totals.Trace; at most MaxTrace
+	Pairs bool // also count by source: Totals.Sources
+	Trace int  `json:",omitempty"` // number of last spans to keep: Totals.Trace; at most MaxTrace
 }
 
 // FragmentSizes returns the sizes of the fragments of the case.

@@ -36,10 +36,10 @@ var all = []wire.Message{
 		Run: 3, Rank: 1, Standby: []wire.Path{{Peer: 0, Spine: -1}},
 		Row: []wire.Step{{To: 0, ToSpine: 3, From: wire.Idle, FromSpine: -1}},
 		Case: wire.Case{
-			Name: "shift", Repeat: 1, Epoch: 2, Mode: modes.Sync, Barrier: "tournament",
+			Setting: builder.Setting{Name: "shift", Mode: modes.Sync, Barrier: "tournament", Sources: 2, Credits: 4}, Repeat: 1, Epoch: 2,
 			Peers:    []wire.Peer{{Server: 4, Addrs: []string{"a:1", "b:2"}}, {Server: 9, Addrs: []string{"c:3"}}},
-			Fragment: 625000, Sizes: builder.Distribution{Spread: 0.25, By: builder.BySource}, Seed: 1<<64 - 1, Sources: 2, Credits: 4, AsyncCredits: 3, Warmup: 1,
-			Deliver: builder.DeliverBuffer, Check: builder.CheckPayload, Timeout: time.Second, Interval: time.Minute, Pairs: true,
+			Fragment: 625000, Sizes: builder.Distribution{Spread: 0.25, By: builder.BySource}, Common: builder.Common{Seed: 1<<64 - 1, Warmup: 1, Deliver: builder.DeliverBuffer, Check: builder.CheckPayload, Timeout: time.Second, Interval: time.Minute}, AsyncCredits: 3,
+			Pairs: true,
 		},
 	},
 	wire.Ready{Run: 3},

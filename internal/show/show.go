@@ -53,3 +53,6 @@ func Brief(s string) string {
 	}
 	return strconv.Quote(s)
 }
+
+// Percent is a share in per cent, to a tenth.
+func Percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }

@@ -38,7 +38,7 @@ func WindowPlan(s *scenario.Scenario, c scenario.Case, after *sizes.Chain, first
 			return nil, err
 		}
 	}
-	if first > uint64(s.Warmup) && !s.FragmentSizes(c).Equal() {
+	if first > s.Warmup && !s.FragmentSizes(c).Equal() {
 		o.After = after
 	}
 	return sizes.MakeWindow(after.Tree(), window, o)
@@ -48,14 +48,14 @@ func WindowPlan(s *scenario.Scenario, c scenario.Case, after *sizes.Chain, first
 // bytes.
 func Job(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) sim.Job {
 	of := s.FragmentSizes(c)
-	return sim.Job{
-		Name: c.Name, Mode: c.Mode, Plan: p, Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(),
-		Duration: c.Duration, Warmup: s.Warmup, BitPerSec: s.Fabric.BitPerSec(), Seed: s.Seed,
-		Requests: sim.Requests{Credits: c.Credits, Sources: c.Sources, Balanced: c.Assign == builder.AssignBalanced},
-		Windows: sim.Windows{Window: window, Order: func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
+	j := sim.Job{
+		Setting: c.Setting, Common: s.Common, Plan: p, Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(), BitPerSec: s.Fabric.BitPerSec(),
+		Windows: sim.Windows{Order: func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
 			return WindowPlan(s, c, after, first, exchanges)
 		}},
 	}
+	j.Window = window
+	return j
 }
 
 // messages is about how many messages the prediction of an ordered case covers, but at least two

@@ -23,7 +23,7 @@ type orderer struct{}
 
 // First implements bench.Orderer.
 func (orderer) First(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (bench.Window, error) {
-	p, err := WindowPlan(s, c, sizes.NewChain(t), uint64(s.Warmup), c.Window)
+	p, err := WindowPlan(s, c, sizes.NewChain(t), s.Warmup, c.Window)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (w *planner) plan(from uint64, count int) (*sizes.Plan, error) {
 		return p, nil
 	}
 	p, err := w.first, error(nil)
-	if p == nil || from != uint64(w.s.Warmup) || count != len(p.Window) {
+	if p == nil || from != w.s.Warmup || count != len(p.Window) {
 		if p, err = w.order(w.chain, from, count); err == nil {
 			err = judgeWindow(p)
 		}

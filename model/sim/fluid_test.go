@@ -32,8 +32,8 @@ func smallOf(t *testing.T, o topology.Options, mode modes.Mode, schedule, routin
 	t.Helper()
 	tr := topologytest.Tree(t, o, down...)
 	return &Job{
-		Name: "small", Repeat: 2, Mode: mode, Plan: planOf(t, tr, plan.Options{Schedule: schedule, Routing: routing, Seed: 1}),
-		Size: equal, Header: 40, Requests: Requests{Credits: 1}, Interval: 20 * time.Millisecond, BitPerSec: 8e9, Seed: 7,
+		Setting: builder.Setting{Name: "small", Mode: mode, Credits: 1}, Repeat: 2, Plan: planOf(t, tr, plan.Options{Schedule: schedule, Routing: routing, Seed: 1}),
+		Size: equal, Header: 40, Common: builder.Common{Interval: 20 * time.Millisecond, Seed: 7}, BitPerSec: 8e9,
 	}
 }
 
@@ -273,7 +273,7 @@ func TestAssignerBalances(t *testing.T) {
 	sizes := builder.Sizes{Mean: 600, Seed: 1, Distribution: builder.Distribution{Kind: builder.Exponential, By: builder.ByEvent}}
 	j.Equal, j.Size = false, sizes.Of
 	next := outcome(t, j)
-	j.Balanced = true
+	j.Assign = builder.AssignBalanced
 	balanced := outcome(t, j)
 	for s, n := range balanced.Events {
 		if n != balanced.Events[0] || n < next.Events[0]*11/10 {
@@ -288,7 +288,7 @@ func TestAssignerBalances(t *testing.T) {
 		}
 	}
 	for id := range uint64(3 * builder.Ahead * n) {
-		expect.MustTrue(t, seen[uint64(j.Warmup*n)+id], "event %d is assigned to nobody", id)
+		expect.MustTrue(t, seen[j.Warmup*uint64(n)+id], "event %d is assigned to nobody", id)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/plan"
 	"evbench/routing"
@@ -33,7 +34,7 @@ func planOf(tb testing.TB, t *topology.Tree, o plan.Options) *plan.Plan {
 // exchange is one unsynchronised exchange at 200 Gbit/s.
 func exchange(p *plan.Plan) *Job {
 	return &Job{
-		Name: "exchange", Mode: modes.Unsync, Plan: p, Requests: Requests{Credits: 1}, BitPerSec: 200e9, Interval: time.Second, Header: 40, Seed: 1,
+		Setting: builder.Setting{Name: "exchange", Mode: modes.Unsync, Credits: 1}, Plan: p, BitPerSec: 200e9, Common: builder.Common{Interval: time.Second, Seed: 1}, Header: 40,
 		Size: func(uint64, int) int { return 1 << 20 },
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/plan"
 	"evbench/testing/expect"
@@ -17,8 +18,8 @@ import (
 func pairJob(t *testing.T) *Job {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2, Fill: []int{1, 1}})
 	return &Job{
-		Mode: modes.Unsync, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: equal, Header: 40, BitPerSec: 8e9,
-		Interval: time.Second,
+		Setting: builder.Setting{Mode: modes.Unsync}, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: equal, Header: 40, BitPerSec: 8e9,
+		Common: builder.Common{Interval: time.Second},
 	}
 }
 
@@ -134,8 +135,8 @@ func drawn(t *testing.T, rng *rand.Rand) *Job {
 	}
 	o := plan.Options{Routing: []string{"ftree", "minhop", "ecmp"}[rng.IntN(3)], Seed: rng.Uint64(), DropUnreachable: true}
 	j := &Job{
-		Mode: modes.Unsync, Plan: planOf(t, tr, o), Size: spreadSizes(mega, rng.Float64()), Header: 40, Requests: Requests{Credits: 1 + rng.IntN(3)},
-		BitPerSec: 8e9, Interval: time.Second, Duration: 60 * time.Millisecond, Seed: rng.Uint64(),
+		Setting: builder.Setting{Mode: modes.Unsync, Credits: 1 + rng.IntN(3), Duration: 60 * time.Millisecond}, Plan: planOf(t, tr, o), Size: spreadSizes(mega, rng.Float64()), Header: 40,
+		BitPerSec: 8e9, Common: builder.Common{Interval: time.Second, Seed: rng.Uint64()},
 	}
 	if rng.IntN(2) == 0 {
 		j.Timing.Overhead = 20 * time.Microsecond

@@ -44,7 +44,7 @@ func (c *calendar) rows(f *stage, exchange int) [][]int32 {
 }
 
 func (c *calendar) event(exchange, server int) uint64 {
-	return c.roles.Event(uint64(c.job.Warmup+exchange), server)
+	return c.roles.Event(c.job.Warmup+uint64(exchange), server)
 }
 
 func (c *calendar) fragment(exchange, src, dst int) fragment {
@@ -254,7 +254,7 @@ func (r *runners) send(f *stage, s int) {
 }
 
 func (r *runners) ended(f *stage, _ int32, x *fragment) {
-	exchange := int(x.event)/r.roles.Events() - r.job.Warmup
+	exchange := int(x.event)/r.roles.Events() - int(r.job.Warmup)
 	d := int(x.dst)
 	i := exchange - r.closed[d]
 	r.missing[d][i]--

@@ -22,10 +22,10 @@ type assigner struct {
 func newAssigner(j *Job) *assigner {
 	n, roles := j.Plan.Tree.Servers(), builder.RolesOf(j.Plan.Tree)
 	a := &assigner{
-		roles: roles, next: uint64(roles.Events()) * uint64(j.Warmup), credits: uint64(max(1, j.Credits)),
+		roles: roles, next: uint64(roles.Events()) * j.Warmup, credits: uint64(max(1, j.Credits)),
 		assigned: make([]uint64, n), done: make([]uint64, n),
 	}
-	if j.Balanced {
+	if j.Balanced() {
 		a.balance = builder.NewBalancer(roles, j.Size)
 	}
 	for s := range n {

@@ -38,7 +38,7 @@ func Phase(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	}
 	rec := newRecorder(j, x.nets[0].wires)
 	told := 0
-	for e, clock := uint64(j.Warmup), 0.0; j.more(len(rec.ends), clock); e++ {
+	for e, clock := j.Warmup, 0.0; j.more(len(rec.ends), clock); e++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/plan"
 	"evbench/routing"
@@ -21,8 +22,8 @@ import (
 // headers at 800 bit/s.
 func job(p *plan.Plan) *Job {
 	return &Job{
-		Name: "case", Mode: modes.Sync, Plan: p, Size: func(uint64, int) int { return 60 }, Header: 40, Equal: true,
-		Requests: Requests{Credits: 1}, Duration: time.Second, Interval: time.Hour, BitPerSec: 800, Seed: 1,
+		Setting: builder.Setting{Name: "case", Mode: modes.Sync, Credits: 1, Duration: time.Second}, Plan: p, Size: func(uint64, int) int { return 60 }, Header: 40, Equal: true,
+		Common: builder.Common{Interval: time.Hour, Seed: 1}, BitPerSec: 800,
 	}
 }
 
@@ -97,7 +98,7 @@ func TestPhaseAgainstSimple(t *testing.T) {
 		if !j.Equal {
 			j.Size = func(event uint64, source int) int { return int(routing.Mix(event, uint64(source)) % 1000) }
 		}
-		j.Warmup = rng.IntN(3)
+		j.Warmup = uint64(rng.IntN(3))
 		j.Duration = time.Duration(rng.IntN(100)) * time.Second
 		j.Interval = time.Duration(1+rng.IntN(60)) * time.Second
 		j.Timing = Timing{

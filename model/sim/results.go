@@ -2,7 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"io"
 	"slices"
 
 	"evbench/builder"
@@ -24,24 +23,10 @@ const FabricKind = "sim"
 // A Case is a job with its description in the results.
 type Case struct {
 	Job
-	Model string // PhaseModel, FluidModel or CreditModel
-	// Ordered is the plan of the first window of an ordered case, kept in place of Plan; nil is
-	// allowed.
-	Ordered interface{ WriteText(io.Writer) error }
-	// Case holds facts known beforehand: names, failures, schedule and routing, plan hash, phases,
-	// bound, prediction. The run fills in the rest.
+	Model string           // PhaseModel, FluidModel or CreditModel
+	File  results.PlanFile // kept in the results; nil: no plan is
+	// Case holds facts known beforehand (bench.Planned.Facts). The run fills in the rest.
 	Case results.Case
-}
-
-// keepPlan gives the plan of a case that has one to a sink.
-func (c *Case) keepPlan(to results.Sink) error {
-	switch {
-	case c.Ordered != nil:
-		return results.KeepPlan(to, c.Name, c.Ordered.WriteText)
-	case c.Plan.Schedule != nil:
-		return results.KeepPlan(to, c.Name, c.Plan.WriteText)
-	}
-	return nil
 }
 
 func (c *Case) summary(o *Outcome) results.Case {
@@ -215,7 +200,7 @@ func (c *Case) cost() float64 {
 	size := c.mean() + float64(c.Header)
 	exchanges := float64(c.Warmup) + c.Duration.Seconds()*c.BitPerSec/(8*n*size)
 	if c.Exchanges > 0 {
-		exchanges = float64(c.Warmup + c.Exchanges)
+		exchanges = float64(c.Warmup) + float64(c.Exchanges)
 	}
 	messages := n * n * max(1, exchanges)
 	switch {

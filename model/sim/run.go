@@ -51,7 +51,7 @@ func Run(ctx context.Context, cases []*Case, sink results.Sink, o Options) (resu
 		return r.sum, err
 	}
 	err := r.all(ctx)
-	r.sum.Complete, r.sum.Answer = err == nil, results.NewAnswer(r.sum.Cases, nil, 0)
+	r.sum.Complete, r.sum.Answer = err == nil, answerOf(r.sum.Cases)
 	r.o.Manifest.Ended, r.o.Manifest.Complete = o.Now().UTC(), err == nil
 	return r.sum, errors.Join(err, sink.Write(r.sum), sink.Write(r.o.Manifest))
 }
@@ -80,7 +80,7 @@ func (r *runner) begin() error {
 			continue
 		}
 		kept[c.Name] = true
-		if err := c.keepPlan(r.sink); err != nil {
+		if err := results.KeepPlan(r.sink, c.Name, c.File); err != nil {
 			return err
 		}
 	}

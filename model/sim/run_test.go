@@ -69,7 +69,7 @@ func cases(t *testing.T) []*Case {
 		"b": planned(t, topologytest.Tree(t, whole, "leaf0-spine0"), "linear-shift", "minhop"),
 		"c": planned(t, topologytest.Tree(t, whole, "leaf0-spine0"), "fors", "pinned"),
 	} {
-		c := &Case{Job: *job(p), Model: PhaseModel}
+		c := &Case{Job: *job(p), Model: PhaseModel, File: p}
 		c.Name, c.Duration, c.Interval = name, time.Minute, 10*time.Second
 		c.Case.PredictedEfficiency = p.Cost(plan.Equal, 1).Synchronised()
 		out = append(out, c)

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"evbench/builder"
-	"evbench/builder/modes"
 	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/results"
@@ -26,11 +25,10 @@ import (
 
 // A Job is one case to compute.
 type Job struct {
-	Name   string
+	builder.Setting
+	builder.Common
 	Repeat int
-	// Mode is the mode's name in results: synchronised, unsynchronised, free-running, ordered.
-	Mode modes.Mode
-	Plan *plan.Plan
+	Plan   *plan.Plan
 	// Changes are the plans that take over later, rising in At. A message under way stays on its
 	// path. If the path has died, the message waits for the next change.
 	Changes []Change
@@ -42,44 +40,26 @@ type Job struct {
 	// Equal says that Size returns the same for all: one exchange is then computed once.
 	Equal bool
 
-	Windows  // of mode ordered
-	Requests // of modes without phases
+	Windows // of mode ordered
 
-	Duration time.Duration // virtual, of the measured part
 	// Exchanges is how many are built, in place of Duration; 0: Duration decides. For the phase
 	// model and ordered mode.
 	Exchanges int
-	Interval  time.Duration // between samples
-	Warmup    int           // exchanges thrown away first
 
 	// BitPerSec is the message rate of a wire: its rate times the share that headers leave.
 	BitPerSec float64
 	Timing    Timing
 	// Lossless is the network of the model of packets.
 	Lossless Lossless
-	Seed     uint64
 }
 
 // Windows are the settings of mode ordered.
 type Windows struct {
-	// Window is the number of exchanges of a window. Order plans one, which follows those of a
-	// chain, from an exchange that counts from the first of the warm-up. Where sizes are Equal its
-	// plan does not depend on those before.
-	Window int
-	Order  func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error)
+	// Order plans a window, which follows those of a chain, from an exchange that counts from the
+	// first of the warm-up. Where sizes are Equal its plan does not depend on those before.
+	Order func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error)
 	// PortTokens leaves out the tokens for links alone, to show their value.
 	PortTokens bool
-}
-
-// Requests limit fragments under way without phases.
-type Requests struct {
-	// Credits is how many events a server has in flight without a schedule, and, free-running, the
-	// number of exchanges from which a receiver takes fragments.
-	Credits int
-	// Sources is the most fragments of one event under way, 0 for all. Balanced assigns events by
-	// their sizes. Both apply without a schedule only.
-	Sources  int
-	Balanced bool
 }
 
 // own is the size of the fragment that a server keeps for its event.

@@ -70,7 +70,7 @@ func (w *windows) grant(by int, at float64) (*window, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("exchange %d: %w", w.j.Warmup+w.next, err)
+		return nil, fmt.Errorf("exchange %d: %w", w.j.Warmup+uint64(w.next), err)
 	}
 	x.first = w.next
 	w.next += x.exchanges
@@ -102,7 +102,7 @@ func (w *windows) plan(by, count int) (*window, error) {
 		x := *memo[by]
 		return &x, nil
 	}
-	p, err := w.j.Order(w.chain, uint64(w.j.Warmup+w.next), count)
+	p, err := w.j.Order(w.chain, w.j.Warmup+uint64(w.next), count)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (x *window) portTokens() {
 }
 
 func (w *windows) event(x *window, exchange, server int) uint64 {
-	return w.roles.Event(uint64(w.j.Warmup+x.first+exchange), server)
+	return w.roles.Event(w.j.Warmup+uint64(x.first+exchange), server)
 }
 
 func (w *windows) fragment(x *window, p *sizes.Piece) fragment {

@@ -34,10 +34,9 @@ func expected(ctx context.Context, s *scenario.Scenario, p bench.Planned, budget
 	if why := unfit(modelOf(s, p), p); why != "" {
 		return results.Case{}, errors.New(why)
 	}
-	x, err := Cases(&scenario.Scenario{
-		Tree: s.Tree, Fabric: s.Fabric, Event: s.Event, Interval: p.Duration, Warmup: s.Warmup, Seed: s.Seed,
-		Sim: s.Sim, Deliver: s.Deliver, Check: s.Check,
-	}, []bench.Planned{p}, "")
+	common := s.Common
+	common.Interval = p.Duration
+	x, err := Cases(&scenario.Scenario{Tree: s.Tree, Fabric: s.Fabric, Event: s.Event, Common: common, Sim: s.Sim}, []bench.Planned{p}, "")
 	if err != nil {
 		return results.Case{}, err
 	}

@@ -123,16 +123,11 @@ func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error
 		return nil, err
 	}
 	j := ordered.Job(s, p.Case, p.Plan, p.Window)
-	j.Repeat, j.Changes, j.Interval, j.Timing = repeat, moves, s.Interval, Timing(s, p.Barrier)
+	j.Repeat, j.Changes, j.Timing = repeat, moves, Timing(s, p.Barrier)
 	j.Lossless, j.Seed = Lossless(s.Fabric.Lossless), s.Seed+uint64(repeat)
-	return &sim.Case{
-		Ordered: p.Ordered, Job: j,
-		Case: results.Case{
-			Schedule: p.Schedule, Routing: p.Plan.Routing, Failures: p.FailureTexts(p.Plan.Tree), Control: p.Control,
-			Deliver: s.Deliver, Check: s.Check, PlanHash: p.Prediction.PlanHash, Sizes: s.Sizes(p.Case).String(),
-			Rates: results.Rates{Phases: p.Prediction.Phases, Bound: p.Prediction.Bound, PredictedEfficiency: p.Prediction.Efficiency},
-		},
-	}, nil
+	facts := p.Facts(s)
+	facts.PredictedEfficiency = p.Prediction.Efficiency
+	return &sim.Case{Job: j, File: p.File(), Case: facts}, nil
 }
 
 // changes makes a new plan for each moment from which other links are used. The new plan and its

@@ -143,7 +143,7 @@ cases:
 `)
 	for i, x := range cases {
 		want := x.Case.PredictedEfficiency
-		expect.True(t, math.Abs(got[i]-want) <= 0.01*want && x.Model == sim.PhaseModel && x.Case.PlanHash == x.Ordered.(bench.Window).Hash(),
+		expect.True(t, math.Abs(got[i]-want) <= 0.01*want && x.Model == sim.PhaseModel && x.Case.PlanHash == x.File.(bench.Window).Hash(),
 			"%s %s: efficiency %.4f, predicted %.4f, model %s, plan %s", roles, x.Name, got[i], want, x.Model, x.Case.PlanHash)
 		o := expect.Value(sim.Fluid(t.Context(), &x.Job, nil))(t)
 		p := expect.Value(sim.Phase(t.Context(), &x.Job, nil))(t)

@@ -120,7 +120,7 @@ func (s *Slower) Answer(a answer.Answer, takes string, t *topology.Tree) answer.
 		a.Verdict, a.Sentence = answer.Good, takes+": no plan is shorter."
 		for _, h := range s.Hosts {
 			if n := t.Load(h.Rank); float64(n)/h.Share >= s.Least*(1-1e-9) {
-				a.Why = []string{fmt.Sprintf("%s has %d messages to send or to receive over a cable of %s of the link rate", t.HostName(h.Rank), n, percent(h.Share))}
+				a.Why = []string{fmt.Sprintf("%s has %d messages to send or to receive over a cable of %s of the link rate", t.HostName(h.Rank), n, show.Percent(h.Share))}
 				break
 			}
 		}
@@ -143,18 +143,16 @@ func (s *Slower) Answer(a answer.Answer, takes string, t *topology.Tree) answer.
 // Describe prints what is done with each slow link.
 func (s *Slower) Describe(w io.Writer, t *topology.Tree) {
 	for _, x := range s.Avoids {
-		fmt.Fprintf(w, "%s (%s of the usual rate) counts as dead: with all slow links in use the plan takes %.6g %s\n", t.LinkName(x.Link), percent(x.Share), s.Other, s.unit)
+		fmt.Fprintf(w, "%s (%s of the usual rate) counts as dead: with all slow links in use the plan takes %.6g %s\n", t.LinkName(x.Link), show.Percent(x.Share), s.Other, s.unit)
 	}
 	for _, h := range s.Hosts {
-		fmt.Fprintf(w, "%s has %s of the link rate: each of its messages takes %.3g times as long\n", t.HostName(h.Rank), percent(h.Share), 1/h.Share)
+		fmt.Fprintf(w, "%s has %s of the link rate: each of its messages takes %.3g times as long\n", t.HostName(h.Rank), show.Percent(h.Share), 1/h.Share)
 	}
 	for _, x := range s.Uses {
 		if s.Time == 0 {
-			fmt.Fprintf(w, "%s (%s of the usual rate) is planned as a whole link: this schedule chooses no paths\n", t.LinkName(x.Link), percent(x.Share))
+			fmt.Fprintf(w, "%s (%s of the usual rate) is planned as a whole link: this schedule chooses no paths\n", t.LinkName(x.Link), show.Percent(x.Share))
 			continue
 		}
-		fmt.Fprintf(w, "%s (%s of the usual rate) is in use: a message over it takes %.3g times as long; %.6g %s in all\n", t.LinkName(x.Link), percent(x.Share), 1/x.Share, s.Time, s.unit)
+		fmt.Fprintf(w, "%s (%s of the usual rate) is in use: a message over it takes %.3g times as long; %.6g %s in all\n", t.LinkName(x.Link), show.Percent(x.Share), 1/x.Share, s.Time, s.unit)
 	}
 }
-
-func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"evbench/internal/show"
 )
 
 // A mark is a figure stated in the text of thesis §4.1, for the links between leaves and spines of
@@ -18,14 +20,12 @@ type mark struct {
 	of        func(g Group) string
 }
 
-func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
-
 // marks are the figures of the text of §4.1. There each port counts on its own.
 // The text says "nearly 70 %" are flaps: 1778 of 2605, of which 549 were tests;
 // of the 2056 real failures it is 86 %.
 var marks = []mark{
 	{"failures, as logged", "2056", func(g Group) string { return strconv.Itoa(g.Raw.Failures) }},
-	{"… of them flaps", "1778 (86 %)", func(g Group) string { return fmt.Sprintf("%d (%s)", g.Flaps, percent(g.FlapShare)) }},
+	{"… of them flaps", "1778 (86 %)", func(g Group) string { return fmt.Sprintf("%d (%s)", g.Flaps, show.Percent(g.FlapShare)) }},
 	{"… isolated", "278", func(g Group) string { return strconv.Itoa(g.Isolated) }},
 	{"flapping periods", "287", func(g Group) string { return strconv.Itoa(g.Periods) }},
 	{"failures, flaps merged", "565", func(g Group) string { return strconv.Itoa(g.Merged.Failures) }},
@@ -46,7 +46,7 @@ func share(c CDF, x float64) string {
 	if len(c) == 0 {
 		return "–"
 	}
-	return percent(c.Below(x))
+	return show.Percent(c.Below(x))
 }
 
 func (g Group) worstDay() int {
@@ -126,7 +126,7 @@ func (g Group) writeText(t io.Writer, published bool) {
 			if x.Share < 0.0005 {
 				continue // the messages of a switch that dies come one after the other
 			}
-			fmt.Fprintf(t, "    %d links down\t%s\t%s of the time\n", x.Links, seconds(x.Seconds), percent(x.Share))
+			fmt.Fprintf(t, "    %d links down\t%s\t%s of the time\n", x.Links, seconds(x.Seconds), show.Percent(x.Share))
 		}
 	}
 	g.writeDays(t)

@@ -248,9 +248,9 @@ func (c *capacities) simple(f *fabric) limit {
 	case c.host < 1:
 		out.why = fmt.Sprintf("a host has %s to send over %s, a link of %s of the usual rate", amount, c.name, percent(c.host))
 	case x.plain():
-		out.why = fmt.Sprintf("each host has %s to send, one after the other", amount)
+		out.why = fmt.Sprintf("the own link of each host is the limit: it sends %s", amount)
 	default:
-		out.why = fmt.Sprintf("a host has %s to send or to receive, one after the other", amount)
+		out.why = fmt.Sprintf("the link of a host is the limit: it sends or receives %s", amount)
 	}
 	pod := make([]float64, t.Pods())
 	for id, rate := range c.link {

@@ -37,12 +37,24 @@ type Input struct {
 	Bytes             []int64         // what adapters send each other, by src·adapters + dst; nil: messages of one size
 	Result            *foreign.Result // nil: none is judged
 	Rate              float64         // of links, bit/s; 0: not known
+	Good              Thresholds
 
 	ResultFile, TablesFile string // for errors, "" where they are from none
 
 	// Flags name the network, its dead parts and the hosts, for further commands.
 	Flags []string
+	Again []string // the flags of the result
 }
+
+// Thresholds say from which share on something is good; 0: as usual.
+type Thresholds struct {
+	Exchange float64 // the exchange, of the possible rate
+	Pairs    float64 // the usual pair, of the link rate: one connection of TCP, or one process, does not fill a fast link
+	Pair     float64 // a pair, of the usual one
+}
+
+// Usual are the usual thresholds.
+var Usual = Thresholds{Exchange: 0.95, Pairs: 0.75, Pair: 0.8}
 
 // A Verdict is the result of Judge. Parts that do not apply are nil, and a note says why.
 type Verdict struct {
@@ -73,6 +85,9 @@ type Verdict struct {
 	Guess string `json:"guess,omitempty"`
 
 	exchange
+	good     Thresholds
+	flags    []string // of Input
+	again    []string
 	drawing  *figure.Cables // nil: notDrawn says why
 	notDrawn error
 }
@@ -142,7 +157,13 @@ func Judge(in Input) (*Verdict, error) {
 		return nil, within(in.ResultFile, err)
 	}
 	f.tablesFile = in.TablesFile
-	v := &Verdict{Schema: Schema, Network: in.Name, Hosts: in.Hosts.Hosts(), Slots: in.Hosts.Slots, Dead: []string{}, Guess: in.Whole.Guess}
+	v := &Verdict{Schema: Schema, Network: in.Name, Hosts: in.Hosts.Hosts(), Slots: in.Hosts.Slots, Dead: []string{}, Guess: in.Whole.Guess, flags: in.Flags, again: in.Again}
+	usual := Usual
+	if in.Result != nil && in.Result.Pairs != nil {
+		usual.Exchange = cmp.Or(in.Good.Pairs, usual.Pairs) // pairs alone are no faster in an exchange
+	}
+	v.good = Thresholds{cmp.Or(in.Good.Exchange, usual.Exchange), cmp.Or(in.Good.Pairs, Usual.Pairs), cmp.Or(in.Good.Pair, Usual.Pair)}
+	in.Good = v.good
 	if v.servers, v.each, v.slots = len(in.Hosts.Nodes), f.traffic.most, v.Slots; v.Hosts < v.servers {
 		v.Adapters, v.Slots = v.servers, 0
 		if v.servers%v.Hosts == 0 {
@@ -302,14 +323,9 @@ func (f *fabric) reason(b scheduler.Bound) string {
 	s := t.Servers()
 	switch b.Kind {
 	case scheduler.KindServer:
-		return fmt.Sprintf("each host has %d messages to send, one after the other", s-1)
+		return fmt.Sprintf("the own link of each host is the limit: it sends %s", show.Plural(s-1, "message, in one step", "messages, one a step"))
 	case scheduler.KindLeaf:
-		n, live := t.On(b.Leaf), 0
-		for k := range t.Spines() {
-			live += t.LiveCables(b.Leaf, k)
-		}
-		return fmt.Sprintf("the %d hosts of %s have %d messages for other leaves, over %d of its %d links: %s",
-			n, f.name(f.places.Node(b.Leaf)), n*(s-n), live, f.built(b.Leaf), f.deadOf(b.Leaf))
+		return fmt.Sprintf("%s: an exchange takes at least %d steps; %s", f.uplinks(b.Leaf, t.On(b.Leaf), "hosts"), b.Phases, f.deadOf(b.Leaf))
 	case scheduler.KindHall:
 		m := 0
 		for _, leaf := range b.Subset {
@@ -322,6 +338,24 @@ func (f *fabric) reason(b scheduler.Bound) string {
 		return fmt.Sprintf("the hosts of pod %d have more messages for other pods than its live links carry in fewer phases", b.Leaf)
 	}
 	return "no split of the messages over the links loads the fullest link less: " + f.deadOf(f.weighed(b)...)
+}
+
+// uplinks says how many servers of a leaf share how many live links to spines.
+func (f *fabric) uplinks(leaf, servers int, who string) string {
+	live, built := 0, f.built(leaf)
+	for k := range f.tree.Spines() {
+		live += f.tree.LiveCables(leaf, k)
+	}
+	text := show.Plural(live, "uplink", "uplinks")
+	if live < built {
+		text = fmt.Sprintf("%d of its %d uplinks", live, built)
+	}
+	ratio := float64(servers) / float64(max(live, 1))
+	text = fmt.Sprintf("%s has %d %s and %s (%.3g:1", f.name(f.places.Node(leaf)), servers, who, text, ratio)
+	if ratio > 1 {
+		text += ", oversubscribed"
+	}
+	return text + ")"
 }
 
 // built is the number of links that a leaf has or had.
@@ -465,7 +499,7 @@ func (v *Verdict) reroute(f *fabric, in Input) {
 		}
 		t, err := engines.Compute(name, in.Net, engines.Options{Roots: in.Roots})
 		if err != nil {
-			v.note("engine %s was not tried: %v", name, err)
+			v.note("not tried: %v", err)
 			continue
 		}
 		out, err := f.tables(t)

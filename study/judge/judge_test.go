@@ -87,7 +87,7 @@ func TestJudgeCables(t *testing.T) {
 	v := judged(t, input(t, "PGFT(2;4,4;1,2;1,2)", "opensm-minhop", "leaf0-spine0/0", "leaf1-spine1/1"))
 	expect.MustTrue(t, v.AtMost != nil && v.Planned != nil && len(v.Repairs) == 2, "%+v", v)
 	expect.True(t, v.AtMost.Phases == 16 && v.AtMost.Healthy == 1 && v.Planned.Phases == 16 && v.Repairs[1].Efficiency == 1, "%+v, %+v", v.AtMost, v.Planned)
-	expect.True(t, strings.Join(v.Dead, " ") == "leaf0-spine0/0 leaf1-spine1/1" && strings.Contains(v.AtMost.Why, "over 3 of its 4 links: leaf0-spine0/0 dead"),
+	expect.True(t, strings.Join(v.Dead, " ") == "leaf0-spine0/0 leaf1-spine1/1" && strings.Contains(v.AtMost.Why, "3 of its 4 uplinks (1.33:1, oversubscribed): an exchange takes at least 16 steps; leaf0-spine0/0 dead"),
 		"dead %v, why %q", v.Dead, v.AtMost.Why)
 }
 
@@ -376,7 +376,7 @@ func TestWritePage(t *testing.T) {
 		want     []string
 	}{
 		{"FT(2;4,4)", []string{"leaf0-spine0"}, []string{
-			`<p class="answer">BAD: `, "Its tables allow 62.5%: the fullest link is spine1 to leaf0; a plan gives 93.8%. Repair leaf0-spine0 first: the network can do 100.0% then, 93.8% now.",
+			`<p class="answer">BAD: `, "Its tables allow 62.5%: the fullest link is spine1 to leaf0; a plan gives 93.8%.", "Repair leaf0-spine0 first: the network can do 100.0% then, 93.8% now.",
 			"<td>h0</td><td class=\"n\">12</td><td>h[4-9],h[10-15]</td>",
 			"<title>leaf0-spine0: dead</title>", "<title>leaf0-spine1: 16 routes up, 24 down; decides</title>", "dfsssp",
 		}},

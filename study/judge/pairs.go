@@ -19,7 +19,7 @@ type Pairs struct {
 	Usual float64 `json:"usual_bit_per_s"`
 	// OfRate is Usual as a share of the link rate, 0 if that is not known.
 	OfRate float64 `json:"usual_of_link_rate,omitempty"`
-	// Below are the pairs with less than 80 % of Usual. Shared of them share links under the tables
+	// Below are the pairs with less than 80 % of Usual, or the share that was asked for. Shared of them share links under the tables
 	// with pairs that ran at the same time, and reach the usual rate for their share; the others
 	// are slow.
 	Below  int `json:"below_usual"`
@@ -57,9 +57,8 @@ type CommonLink struct {
 }
 
 const (
-	slowShare  = 0.8 // of the usual rate: less is slow
-	mostSlow   = 20  // slow pairs that are named
-	mostCommon = 5   // links that are named
+	mostSlow   = 20 // slow pairs that are named
+	mostCommon = 5  // links that are named
 
 	tooFast = 1.25 // times the link rate: where half of the pairs have more, rates are not of links
 )
@@ -124,10 +123,11 @@ func (f *fabric) pairs(in Input) (*Pairs, error) {
 		out.OfRate = out.Usual / in.Rate
 	}
 	f.matrix(out, list)
+	least := cmp.Or(in.Good.Pair, Usual.Pair)
 	var slow []pair
 	for _, p := range list {
-		if p.Rate < slowShare*out.Usual {
-			if out.Below++; p.Rate < slowShare*out.Usual/p.sharing {
+		if p.Rate < least*out.Usual {
+			if out.Below++; p.Rate < least*out.Usual/p.sharing {
 				slow = append(slow, p)
 			}
 		}
@@ -310,23 +310,23 @@ func phased(p *foreign.Pairs, rate float64) float64 {
 	return float64(len(p.Names)-1) / time
 }
 
-func (p *Pairs) summary() string {
+func (p *Pairs) summary(slow float64) string {
 	text := fmt.Sprintf("%s, usually %s", show.Plural(p.Count, "pair", "pairs"), show.Amount(p.Usual, "bit/s"))
 	if p.OfRate > 0 {
 		text += fmt.Sprintf(" (%s of the link rate)", percent(p.OfRate))
 	}
 	if p.Below == 0 {
-		return text + "; none has less than 80% of that"
+		return text + fmt.Sprintf("; none has less than %.0f%% of that", 100*slow)
 	}
-	text += fmt.Sprintf("; %s less than 80%% of that", show.Plural(p.Below, "has", "have"))
+	text += fmt.Sprintf("; %s less than %.0f%% of that", show.Plural(p.Below, "has", "have"), 100*slow)
 	if p.Shared > 0 {
 		text += fmt.Sprintf(": %d get their share of links that are shared under the tables or slow, %d do not", p.Shared, p.Slow)
 	}
 	return text
 }
 
-func (p *Pairs) lines(add func(string, string, ...any)) {
-	add("pairs", "%s", p.summary())
+func (p *Pairs) lines(slow float64, add func(string, string, ...any)) {
+	add("pairs", "%s", p.summary(slow))
 	if p.Above > 0 {
 		add("", "%s more than a link carries, up to %.3g times that, and counted as a link's rate: bursts from buffers, which larger messages have less of",
 			show.Plural(p.Above, "pair got", "pairs got"), p.Fastest)

@@ -62,7 +62,7 @@ func (v *Verdict) Lines() (rows [][]string) {
 	}
 	v.rails(add)
 	if v.Pairs != nil {
-		v.Pairs.lines(add)
+		v.Pairs.lines(v.good.Pair, add)
 	}
 	v.advice(add)
 	for _, n := range v.Notes {
@@ -269,37 +269,63 @@ func (v *Verdict) advice(add func(string, string, ...any)) {
 
 func percent(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }
 
-// enough is the share of the possible rate that counts as good.
-const enough = 0.95
-
 // Answer is the verdict in a few sentences: the measured share of the possible rate, then its
 // obstacle, and the remedy.
 func (v *Verdict) Answer() answer.Answer {
-	parts := []string{v.share(), v.guess(), v.slowest(), v.byTables(), v.byOrder(), v.firstRepair()}
+	verdict := v.verdict()
+	parts := []string{v.share(), v.guess(), v.slowest(), v.byTables(), v.byOrder(), v.firstRepair(), v.missing(verdict)}
 	a := answer.Answer{
 		Question: "Is this all-to-all exchange good for its network?",
-		Verdict:  v.verdict(),
+		Verdict:  verdict,
 		Sentence: strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " "),
 	}
 	if v.AtMost != nil && v.AtMost.Why != "" {
 		a.Why = []string{v.AtMost.Why}
 	}
+	if verdict != answer.Good && v.Tables == nil && v.flags != nil {
+		a.Next = append(a.Next, answer.Typed(slices.Concat([]string{"evbench", "judge"}, v.flags, v.again, []string{"--engine", "opensm-minhop"})...))
+	}
+	if p := v.Planned; verdict != answer.Good && p != nil && v.flags != nil {
+		a.Next = append(a.Next, answer.Typed(slices.Concat([]string{"evbench", "plan"}, v.flags, []string{"-o", "plan.txt"})...))
+	}
 	return a
+}
+
+// missing says what would tell why an exchange is bad, where neither tables nor pairs do.
+func (v *Verdict) missing(verdict answer.Verdict) string {
+	switch m := v.Measured; {
+	case verdict == answer.Unknown && v.Pairs != nil && v.Rate == 0:
+		return "Whether all are slow is not known: give the rate of the links (--rate)."
+	case verdict == answer.Unknown && m == nil && v.AtMost == nil && v.Tables == nil:
+		return "What the network can do is not known: give its tables (--tables, --engine)."
+	case verdict != answer.Bad || m == nil:
+	case v.Tables == nil:
+		return "Give its tables (--tables, --engine): they say which links messages share."
+	case v.Pairs == nil && m.OfUnphased < v.good.Exchange:
+		return "Its tables do not explain that: measure the pairs (mpiGraph, iperf3 -J)."
+	}
+	return ""
 }
 
 // verdict compares the measured share with the possible one; without a result it uses the limit of
 // the tables, or else the limit of dead links.
 func (v *Verdict) verdict() answer.Verdict {
-	m, most, t := v.Measured, v.AtMost, v.Tables
+	m, most, t, enough := v.Measured, v.AtMost, v.Tables, v.good.Exchange
 	switch {
 	case v.Guess != "":
 		return answer.Unknown
+	case v.Pairs != nil && (v.Pairs.Slow > 0 || v.allSlow()):
+		return answer.Bad
 	case m != nil && m.Limit != "" && most != nil && m.OfAtMost < enough:
 		return answer.Bad // the slowest rank took longer still
 	case m != nil && (m.Limit != "" || m.above()):
 		return answer.Unknown
+	case v.Pairs != nil && v.Rate == 0:
+		return answer.Unknown
 	case v.Pairs != nil && m == nil:
-		return answer.Of(v.Pairs.Slow == 0 && !v.allSlow())
+		return answer.Good
+	case most == nil && t != nil && m != nil:
+		return answer.Of(m.OfUnphased >= enough)
 	case most == nil:
 		return answer.Unknown
 	case m != nil:
@@ -308,6 +334,11 @@ func (v *Verdict) verdict() answer.Verdict {
 		return answer.Of(t.Unphased >= enough*most.Efficiency)
 	}
 	return answer.Of(most.Efficiency >= enough*most.Healthy)
+}
+
+// from says from where on the exchange is good.
+func (v *Verdict) from(what string) string {
+	return fmt.Sprintf(" (good from %.4g%% of %s)", 100*v.good.Exchange, what)
 }
 
 func (v *Verdict) guess() string {
@@ -325,21 +356,28 @@ func (v *Verdict) share() string {
 	}
 	switch m, a := v.Measured, v.AtMost; {
 	case m != nil && a != nil:
-		return begin + percent(m.Efficiency) + " of the link rate was measured" + end + fmt.Sprintf(" The network can do %s.", percent(a.Efficiency))
+		return begin + percent(m.Efficiency) + " of the link rate was measured" + end + fmt.Sprintf(" The network can do %s%s.", percent(a.Efficiency), v.from("that"))
 	case m != nil:
+		if v.Tables != nil {
+			end = v.from("what its tables allow") + end
+		}
 		return begin + percent(m.Efficiency) + " of the link rate was measured" + end
 	case a != nil:
-		return fmt.Sprintf("The network can do %s of the link rate at most.", percent(a.Efficiency))
+		from := ""
+		switch {
+		case v.Pairs != nil:
+		case v.Tables != nil:
+			from = v.from("that")
+		case a.Efficiency < a.Healthy:
+			from = v.from(percent(a.Healthy) + ", without dead links")
+		}
+		return fmt.Sprintf("The network can do %s of the link rate at most%s.", percent(a.Efficiency), from)
 	}
 	return ""
 }
 
-// pairEnough is the share of the link rate from which the usual pair is good: one connection of TCP,
-// or one process, does not fill a fast link.
-const pairEnough = 0.75
-
 // allSlow reports whether pairs usually have far less than the stated rate of the links.
-func (v *Verdict) allSlow() bool { return v.Rate > 0 && v.Pairs.Usual < pairEnough*v.Rate }
+func (v *Verdict) allSlow() bool { return v.Rate > 0 && v.Pairs.Usual < v.good.Pairs*v.Rate }
 
 func (v *Verdict) slowest() string {
 	p := v.Pairs
@@ -347,13 +385,17 @@ func (v *Verdict) slowest() string {
 	case p == nil:
 		return ""
 	case p.Slow == 0 && v.allSlow():
-		return fmt.Sprintf("%s slow alike: usually %s, %s of the link rate (good from %s).",
-			show.Plural(p.Count, "pair is", "pairs are all"), show.Amount(p.Usual, "bit/s"), percent(p.Usual/v.Rate), percent(pairEnough))
+		return fmt.Sprintf("%s slow alike: usually %s, %s of the link rate (good from %s): look at what they share, such as adapters, MTU, or one process a host.",
+			show.Plural(p.Count, "pair is", "pairs are all"), show.Amount(p.Usual, "bit/s"), percent(p.Usual/v.Rate), percent(v.good.Pairs))
 	case p.Slow == 0 && p.Below > 0:
 		return fmt.Sprintf("%d of %s below the usual %s because their links are shared or slow; none is slower than that.",
 			p.Below, show.Plural(p.Count, "pair is", "pairs are"), show.Amount(p.Usual, "bit/s"))
 	case p.Slow == 0:
-		return fmt.Sprintf("None of %s is slow: usually %s.", show.Plural(p.Count, "pair", "pairs"), show.Amount(p.Usual, "bit/s"))
+		of := ""
+		if v.Rate > 0 {
+			of = fmt.Sprintf(", %s of the link rate (good from %s)", percent(p.Usual/v.Rate), percent(v.good.Pairs))
+		}
+		return fmt.Sprintf("None of %s is slow: usually %s%s.", show.Plural(p.Count, "pair", "pairs"), show.Amount(p.Usual, "bit/s"), of)
 	}
 	text := fmt.Sprintf("%d of %s slow", p.Slow, show.Plural(p.Count, "pair is", "pairs are"))
 	if len(p.Common) > 0 {

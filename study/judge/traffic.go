@@ -157,9 +157,9 @@ func (f *fabric) proven(t *topology.Tree) limit {
 func (f *fabric) serverWhy(rank int, sends bool) string {
 	i, x := f.job[rank], &f.traffic
 	if sends {
-		return fmt.Sprintf("%s has %s to send, one after the other", f.net.Info(f.hosts.Nodes[i]).Name, x.amounts(x.sent[i]))
+		return fmt.Sprintf("the link of %s is the limit: it sends %s", f.net.Info(f.hosts.Nodes[i]).Name, x.amounts(x.sent[i]))
 	}
-	return fmt.Sprintf("%s has %s to receive, one after the other", f.net.Info(f.hosts.Nodes[i]).Name, x.amounts(x.received[i]))
+	return fmt.Sprintf("the link of %s is the limit: it receives %s", f.net.Info(f.hosts.Nodes[i]).Name, x.amounts(x.received[i]))
 }
 
 // A flow is the traffic from servers of some leaves to others, or from others.
@@ -201,15 +201,12 @@ func (f *fabric) flowWhy(w flow, where, others string) string {
 
 // leafWhy says why the live links of a leaf decide, upwards or downwards.
 func (f *fabric) leafWhy(leaf int, up bool) string {
-	t, live := f.tree, 0
-	for k := range t.Spines() {
-		live += t.LiveCables(leaf, k)
-	}
-	w := f.flows(leaf, leaf+1)[0]
+	w, verb := f.flows(leaf, leaf+1)[0], "for"
 	if !up {
-		w = f.flows(leaf, leaf+1)[1]
+		w, verb = f.flows(leaf, leaf+1)[1], "from"
 	}
-	return fmt.Sprintf("%s, over %d of its %d links: %s", f.flowWhy(w, f.name(f.places.Node(leaf)), "other leaves"), live, f.built(leaf), f.deadOf(leaf))
+	return fmt.Sprintf("%s, and %s %s other leaves; %s",
+		f.uplinks(leaf, w.servers, f.traffic.who(up)), f.traffic.amounts(int64(math.Round(w.amount))), verb, f.deadOf(leaf))
 }
 
 // A Weight is the weight of a link in the proof of a bound. The weights, times the capacities, sum

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/model/credit"
 	"evbench/model/sim"
@@ -290,7 +291,7 @@ const (
 // job is events of one size over a plan, with nothing but bytes on wires.
 func job(p *plan.Plan, mode modes.Mode) *sim.Job {
 	return &sim.Job{
-		Mode: mode, Plan: p, BitPerSec: linkGbit * 1e9,
+		Setting: builder.Setting{Mode: mode}, Plan: p, BitPerSec: linkGbit * 1e9,
 		Size: func(uint64, int) int { return fragmentBytes }, Equal: true,
 	}
 }

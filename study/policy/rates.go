@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/failover"
 	"evbench/internal/parallel"
@@ -149,8 +150,8 @@ func (s *Setting) fors(dead Dead) (*plan.Plan, error) {
 
 func (s *Setting) phases(ctx context.Context, p *plan.Plan) (time.Duration, error) {
 	o, err := sim.Phase(ctx, &sim.Job{
-		Mode: modes.Sync, Plan: p, BitPerSec: s.BitPerSec, Size: func(uint64, int) int { return s.Fragment }, Header: s.Header,
-		Equal: true, Seed: s.Seed, Timing: s.Timing,
+		Setting: builder.Setting{Mode: modes.Sync}, Plan: p, BitPerSec: s.BitPerSec, Size: func(uint64, int) int { return s.Fragment }, Header: s.Header,
+		Equal: true, Common: builder.Common{Seed: s.Seed}, Timing: s.Timing,
 	}, nil)
 	if err != nil {
 		return 0, err

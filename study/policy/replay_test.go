@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder"
 	"evbench/failover"
 	"evbench/model/sim"
 	"evbench/plan"
@@ -301,7 +302,7 @@ func TestUnsynchronised(t *testing.T) {
 		tree := expect.Value(s.Tree.Without(links...))(t)
 		p := expect.Value(plan.Build(tree, plan.Options{Schedule: "linear-shift", Routing: routing.Spread}))(t)
 		o := expect.Value(sim.Fluid(context.Background(), &sim.Job{
-			Mode: "unsynchronised", Plan: p, BitPerSec: s.BitPerSec, Size: func(uint64, int) int { return s.Fragment }, Equal: true,
+			Setting: builder.Setting{Mode: "unsynchronised"}, Plan: p, BitPerSec: s.BitPerSec, Size: func(uint64, int) int { return s.Fragment }, Equal: true,
 		}, nil))(t)
 		got, err := s.unsynchronised(routing.Spread, deadOf(links))
 		want := 24 * 23 * 8e9 / o.Span.Seconds() * float64(o.Events[0])
@@ -322,7 +323,7 @@ func TestRoles(t *testing.T) {
 		tree := expect.Value(s.Tree.Without(links...))(t)
 		p := expect.Value(plan.Build(tree, plan.Options{Schedule: "linear-shift", Routing: routing.Spread}))(t)
 		o := expect.Value(sim.Fluid(context.Background(), &sim.Job{
-			Mode: "unsynchronised", Plan: p, BitPerSec: s.BitPerSec, Size: func(uint64, int) int { return s.Fragment }, Equal: true,
+			Setting: builder.Setting{Mode: "unsynchronised"}, Plan: p, BitPerSec: s.BitPerSec, Size: func(uint64, int) int { return s.Fragment }, Equal: true,
 		}, nil))(t)
 		got, err := s.unsynchronised(routing.Spread, deadOf(links))
 		_, builders := tree.RoleRanks()

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"evbench/failover"
+	"evbench/internal/answer"
 	"evbench/internal/show"
 	"evbench/routing"
 	"evbench/topology"
@@ -123,6 +125,29 @@ func (r *Report) WorkOut(ctx context.Context, policies []failover.Policy, progre
 	var err error
 	r.OneLink, err = r.Setting.oneLink(ctx, worst)
 	return err
+}
+
+// Answer says which policy loses least over the log, and which most. Without a policy that plans
+// anew it is not known whether less can be lost.
+func (r *Report) Answer() answer.Answer {
+	a := answer.Answer{Question: "Which policy loses least over this log of failures?", Verdict: answer.Good}
+	by := func(x, y *Result) int { return cmp.Compare(x.Lost, y.Lost) }
+	best, worst := slices.MinFunc(r.Results, by), slices.MaxFunc(r.Results, by)
+	lost := func(x *Result) string {
+		return fmt.Sprintf("%.3f %% of the data, %s Tb", 100*x.lostShare(), amount(x.Lost))
+	}
+	span := duration(r.Log.Span.Seconds())
+	if len(r.Results) == 1 {
+		a.Sentence = fmt.Sprintf("In %s with %s policy %s loses %s.", span, show.Plural(r.Log.Failures, "failure", "failures"), best.Policy, lost(best))
+	} else {
+		a.Sentence = fmt.Sprintf("In %s with %s policy %s loses least, %s; %s loses most, %s.",
+			span, show.Plural(r.Log.Failures, "failure", "failures"), best.Policy, lost(best), worst.Policy, lost(worst))
+	}
+	if !slices.ContainsFunc(r.Results, func(x *Result) bool { return x.Policy == failover.FORS || x.Policy == failover.FORSHold }) {
+		a.Verdict = answer.Unknown
+		a.Why = []string{"whether a plan around the dead links loses less is not known: replay policy fors, too (--policy all)"}
+	}
+	return a
 }
 
 // WriteJSON writes one JSON document, schema evbench/sim-log/1.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/internal/unit"
 	"evbench/model/sim"
@@ -311,8 +312,8 @@ func (f *SprayingFigure) stats() [8]*results.Stat {
 func (g *sprayed) one(ctx context.Context, f *sprayedFigure, p *plan.Plan, seed uint64) (draws, error) {
 	w := f.Way
 	j := &sim.Job{
-		Name: w.Name, Mode: w.Mode, Plan: p, Size: func(uint64, int) int { return g.Fragment }, Equal: true,
-		Requests: sim.Requests{Credits: 1}, Duration: g.duration(), BitPerSec: g.BitPerSec, Lossless: g.network(f.Buffer, f.Lanes), Seed: seed,
+		Setting: builder.Setting{Name: w.Name, Mode: w.Mode, Credits: 1, Duration: g.duration()}, Plan: p, Size: func(uint64, int) int { return g.Fragment }, Equal: true,
+		BitPerSec: g.BitPerSec, Lossless: g.network(f.Buffer, f.Lanes), Common: builder.Common{Seed: seed},
 		Timing: sim.Timing{Round: g.Round, Jitter: g.Jitter},
 	}
 	if w.Mode == modes.Sync {

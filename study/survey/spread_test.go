@@ -127,7 +127,7 @@ func TestAnswer(t *testing.T) {
 		{"above the bound", WhatIfReport{Groups: group(GroupReport{}, planned("fors", 0.6, 1, CaseReport{AboveBound: 1}))},
 			"NOT KNOWN: Whichever 1 of 4 links dies, fors × pinned keeps at least 60.0 % of the link rate.", "1 plan is above the proven bound"},
 		{"cut off", WhatIfReport{Groups: group(GroupReport{Unreachable: 1, First: []string{"leaf0-spine0"}}, good)},
-			"BAD: Whichever 1 of 4 links dies, fors × pinned keeps at least 60.0 % of the link rate.", "1 of 4 sets leave servers unreachable, first leaf0-spine0"},
+			"BAD: Whichever 1 of 4 links dies, fors × pinned keeps at least 60.0 % of the link rate. But 1 of 4 sets leave servers unreachable, first leaf0-spine0: only more cables help.", ""},
 		{"no plan", WhatIfReport{Groups: group(GroupReport{}, CaseReport{})}, "BAD: None of 4 sets has a plan.", ""},
 	} {
 		x.report.tree, x.report.k = tree, 1

@@ -15,7 +15,9 @@ import (
 	"evbench/internal/show"
 	"evbench/model/sweep"
 	"evbench/plan"
+	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -209,13 +211,23 @@ func (r *WhatIfReport) Answer() answer.Answer {
 		}
 		return a
 	}
-	a.Sentence = fmt.Sprintf("Whichever %s %s, %s keeps at least %s of the link rate", r.killed(g), g.die(r.k), best.Case, percent(best.Efficiency.Min))
+	a.Sentence = fmt.Sprintf("Whichever %s %s, %s keeps at least %s of the link rate", r.killed(g), g.die(r.k), best.Case, show.Percent(best.Efficiency.Min))
 	if worst != best {
-		a.Sentence += fmt.Sprintf(", %s %s", worst.Case, percent(worst.Efficiency.Min))
+		a.Sentence += fmt.Sprintf(", %s %s", worst.Case, show.Percent(worst.Efficiency.Min))
 	}
 	a.Sentence += "."
-	a.Verdict, a.Why = r.judge(g, best)
-	flags := append(append([]string{"evbench", "plan"}, plan.TreeFlags(r.tree)...), "--schedule", best.Schedule)
+	if a.Verdict, a.Why = r.judge(g, best); a.Verdict == answer.Bad {
+		a.Sentence += " But " + a.Why[0] + "."
+		a.Why = nil
+	}
+	schedule := best.Schedule
+	if most := r.possible(best); a.Verdict == answer.Good && best.Routing != routing.Pinned {
+		if a.Why = nil; best.Efficiency.Min < r.good*most {
+			schedule, a.Verdict = schedules.FORS, answer.Bad
+		}
+		a.Sentence += fmt.Sprintf(" There a plan can keep %s at most (good from %.4g %% of that).", show.Percent(most), 100*r.good)
+	}
+	flags := append(append([]string{"evbench", "plan"}, plan.TreeFlags(r.tree)...), "--schedule", schedule)
 	if len(r.tree.Dead()) == 0 {
 		flags = append(flags, "--down", strings.Join(best.Efficiency.Worst, ","))
 	}
@@ -223,7 +235,22 @@ func (r *WhatIfReport) Answer() answer.Answer {
 	return a
 }
 
-func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
+// possible is the most that a plan can keep without the worst set of a case.
+func (r *WhatIfReport) possible(c *CaseReport) float64 {
+	var dead []topology.Link
+	for _, name := range c.Efficiency.Worst {
+		links, err := r.tree.Links(name)
+		if err != nil {
+			return 0
+		}
+		dead = append(dead, links...)
+	}
+	t, err := r.tree.Without(dead...)
+	if err != nil {
+		return 0
+	}
+	return efficiency(&t.Roles, scheduler.LowerBound(t, scheduler.Options{}).Phases)
+}
 
 // killed says which sets the numbers cover: "1 of 16 links".
 func (r *WhatIfReport) killed(g *GroupReport) string {
@@ -265,10 +292,10 @@ func (r *WhatIfReport) judge(g *GroupReport, best *CaseReport) (answer.Verdict, 
 	case r.Incomplete:
 		return answer.Unknown, []string{fmt.Sprintf("stopped after %d of %d sets", g.Done, g.Chosen)}
 	case g.Unreachable > 0:
-		return answer.Bad, []string{fmt.Sprintf("%d of %d sets leave servers unreachable, first %s", g.Unreachable, g.Done, strings.Join(g.First, ","))}
+		return answer.Bad, []string{fmt.Sprintf("%d of %d sets leave servers unreachable, first %s: only more cables help", g.Unreachable, g.Done, strings.Join(g.First, ","))}
 	case best.Refused > 0:
 		return answer.Bad, []string{fmt.Sprintf("%s of %s without a plan, first: %s", show.Plural(best.Refused, "set is", "sets are"), best.Case, best.Reason)}
-	case best.AboveBound > 0:
+	case best.AboveBound > 0 && best.Routing == routing.Pinned:
 		return answer.Unknown, []string{fmt.Sprintf("%s above the proven bound", show.Plural(best.AboveBound, "plan is", "plans are"))}
 	case best.Efficiency.Min < best.Before.Efficiency:
 		return answer.Good, []string{"no plan is shorter than those of " + best.Case.String()}

@@ -141,9 +141,9 @@ func (r *tokenRun) work() (ratios []float64, err error) {
 
 func (r *tokenRun) job(mode modes.Mode, order string, timing sim.Timing) *sim.Job {
 	j := &sim.Job{
-		Name: tokenSizes[r.sizes].name, Mode: mode, Plan: r.fors, Size: r.size, Requests: sim.Requests{Credits: 1},
-		Exchanges: tokenExchanges, Windows: sim.Windows{Window: tokenWindow}, BitPerSec: 8 * meanSize / r.fragment.Seconds(),
-		Timing: timing, Seed: r.seed,
+		Setting: builder.Setting{Name: tokenSizes[r.sizes].name, Mode: mode, Credits: 1, Window: tokenWindow}, Plan: r.fors, Size: r.size,
+		Exchanges: tokenExchanges, BitPerSec: 8 * meanSize / r.fragment.Seconds(),
+		Timing: timing, Common: builder.Common{Seed: r.seed},
 	}
 	if mode == modes.Ordered {
 		j.Timing.Barrier = ""

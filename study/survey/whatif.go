@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,6 +67,8 @@ type WhatIfOptions struct {
 	// Workers is how many sets are planned at once. 0 means GOMAXPROCS. The
 	// numbers do not depend on it.
 	Workers int
+	// Good is the share of what a plan can keep at most from which a case without a plan is good; 0: .95.
+	Good float64
 	// Sweep selects the sets planned here, the place for their costs, and the listener for
 	// progress. nil means all, nowhere and no listener.
 	Sweep *sweep.Sweep
@@ -77,6 +80,7 @@ type WhatIfReport struct {
 	k          int
 	sample     int // 0: all sets
 	seed       uint64
+	good       float64
 	base       []outcome // by case: t itself, without further failures; zero where a choosy schedule has none
 	Groups     []GroupReport
 	Incomplete bool // it was stopped; the numbers cover the sets done
@@ -115,7 +119,7 @@ func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfRepo
 	if err := t.Exchanges(); err != nil {
 		return nil, err
 	}
-	r := &WhatIfReport{tree: t, k: o.K, sample: o.Sample, seed: o.Seed}
+	r := &WhatIfReport{tree: t, k: o.K, sample: o.Sample, seed: o.Seed, good: cmp.Or(o.Good, 0.95)}
 	w := &whatIf{tree: t, opt: o, leaf: t.LeafOfRanks(), orders: map[string]*order{}, refused: map[int]string{}}
 	if err := w.prepare(r); err != nil {
 		return nil, err
