@@ -128,6 +128,9 @@ func writeRoutes(c *cli.Context, t *lft.Tables, s *netfile.Source) error {
 	}
 	if !c.Bool("quiet") {
 		fmt.Fprintf(c.App.ErrWriter, "%s: engine %s, %d LIDs, %d switches\n", c.String("topology"), t.Engine, t.LIDs-1, t.Net.Switches())
+		if t.Note != "" {
+			fmt.Fprintln(c.App.ErrWriter, t.Note)
+		}
 		if write != nil && t.Lanes() > 1 && c.String("format") == "lft" {
 			fmt.Fprintf(c.App.ErrWriter, "warning: %d virtual lanes are needed, which this form cannot say; use --format json\n", t.Lanes())
 		}

@@ -10,12 +10,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
 	"evbench/internal/show"
 	"evbench/routing"
 	"evbench/site/engines/closed"
+	"evbench/site/engines/minmax"
 	"evbench/site/engines/opensm"
 	"evbench/site/lft"
 	"evbench/site/network"
@@ -58,6 +60,7 @@ const (
 	SSSP          = "sssp"
 	DFSSSP        = "dfsssp"
 	QFT           = "qft"
+	MinMax        = "minmax"
 	File          = "file" // tables that were made elsewhere
 )
 
@@ -93,6 +96,11 @@ var engines = []Engine{
 	{SSSP, "as OpenSM's sssp: shortest ways over cables that grow heavier", alone(opensm.SSSP)},
 	{DFSSSP, "as OpenSM's dfsssp: sssp, and virtual lanes without deadlock", func(n *network.Network, o Options) (*lft.Tables, error) {
 		return opensm.DFSSSP(n, cmp.Or(o.Lanes, 8))
+	}},
+	{MinMax, "any network: the fullest link as empty as possible, and virtual lanes without deadlock", func(n *network.Network, o Options) (*lft.Tables, error) {
+		t, load := minmax.Route(n)
+		t.Note = fmt.Sprintf("the fullest link between switches carries %.6g messages; no routing goes below %.6g", load.Most, math.Ceil(load.Bound*(1-1e-9)))
+		return t, opensm.WithLanes(t, cmp.Or(o.Lanes, 8))
 	}},
 	{QFT, "closed form for quasi fat trees and PGFTs, whole or degraded", alone(closed.QFT)},
 	{routing.MinHop, "two levels: least used live spine, ties to the lowest", twoLevels(routing.MinHop)},

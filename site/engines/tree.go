@@ -102,7 +102,7 @@ func direct(t *topology.Tree, l *lft.Tables, dst, lid int) error {
 func init() {
 	for _, name := range append(Names(), FtreeToOpenSMMinHop) {
 		hidden := name != routing.Ftree && slices.Contains(routing.TreeEngines(), name)
-		if !hidden && name != File && name != FtreeWeighted { // whose input is not the tree alone
+		if !hidden && name != File && name != FtreeWeighted && name != MinMax { // whose input is not the tree alone, or whose ways may be longer than the shortest
 			routing.Register(name, func(t *topology.Tree, partial bool) (*routing.Tables, error) {
 				return ForTree(name, t, Options{Partial: partial})
 			})

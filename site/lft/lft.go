@@ -26,6 +26,7 @@ type Tables struct {
 	Engine string
 	LIDs   int            // entries of a switch: MaxLID + 1
 	Roots  []network.Node // top switches that the engine found or was given; nil where it asks for none
+	Note   string         // what the engine says of them
 	ports  []uint8
 	vl     []uint8 // by source switch, then destination LID; nil where all is on lane 0
 }

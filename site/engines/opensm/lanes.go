@@ -57,6 +57,19 @@ func (r *router) lanes(count int, spread bool) error {
 	return nil
 }
 
+// WithLanes gives tables of another engine lanes in the same way.
+func WithLanes(t *lft.Tables, count int) error {
+	r, err := newRouter(t.Net, t.Engine)
+	if err != nil {
+		return err
+	}
+	r.tables = t
+	for i, s := range r.g.sw {
+		r.rows[i] = t.Row(int(s))
+	}
+	return r.lanes(count, false)
+}
+
 // everything returns the dependencies of the routes from hosts to all LIDs, LIDs of hosts first.
 // Routes from switches depend on nothing and count on lane 0 only.
 func (l *lanes) everything() *dependencies {

@@ -1,0 +1,403 @@
+// Package minmax answers: which routes make the fullest link of an all-to-all exchange carry as few
+// messages as possible, in a network of any shape?
+//
+// Each destination has one next port at a switch, as forwarding tables have. The least largest load of
+// routes that may be split is a linear program (minimum-maximum multicommodity flow); Bound proves a
+// lower bound of it by weights of links, Route chooses trees by the same kind of weights: the tree of
+// each destination in turn is taken out and replaced by the shortest one, where a link is the longer the
+// fuller it is (the exponential potential of Plotkin, Shmoys and Tardos, 1995). Routes may be longer than
+// the shortest and may deadlock; package opensm gives them virtual lanes.
+package minmax
+
+import (
+	"math"
+	"slices"
+
+	"evbench/internal/heap"
+	"evbench/site/lft"
+	"evbench/site/network"
+)
+
+// A graph is the switches and the directed links between them.
+type graph struct {
+	net   *network.Network
+	from  []int32 // of each link: the switch that sends
+	to    []int32
+	port  []uint8 // by which it sends
+	room  []float64
+	into  [][]int32 // links by the switch that they lead to
+	out   [][]int32 // and that they leave
+	hosts []int     // on each switch
+}
+
+func newGraph(n *network.Network) *graph {
+	g := &graph{net: n, into: make([][]int32, n.Switches()), out: make([][]int32, n.Switches()), hosts: make([]int, n.Switches())}
+	capacity := n.Capacities()
+	for i := range n.Switches() {
+		s := n.Switch(i)
+		g.hosts[i] = n.HostCount(s)
+		for p, far := range n.Ends(s) {
+			if far.Node == network.NoNode || n.IsHost(far.Node) || far.Node == s {
+				continue
+			}
+			at := network.End{Node: s, Port: uint8(p + 1)}
+			room := 1.0
+			if capacity != nil {
+				room = capacity(at)
+			}
+			j := n.Index(far.Node)
+			g.into[j], g.out[i] = append(g.into[j], int32(len(g.from))), append(g.out[i], int32(len(g.from)))
+			g.from, g.to, g.port, g.room = append(g.from, int32(i)), append(g.to, int32(j)), append(g.port, at.Port), append(g.room, room)
+		}
+	}
+	return g
+}
+
+// A search finds the shortest tree of links towards a switch.
+type search struct {
+	*graph
+	length []float64 // of links
+	dist   []float64 // of switches to the root
+	next   []int32   // their links on the way, -1: none
+	order  []int32   // switches that reach the root, the nearest first
+	done   []bool
+	heap   heap.Heap[reached]
+}
+
+type reached struct {
+	dist float64
+	sw   int32
+}
+
+func (a reached) Before(b reached) bool { return a.dist < b.dist || a.dist == b.dist && a.sw < b.sw }
+
+func (g *graph) search() *search {
+	n := len(g.into)
+	return &search{graph: g, length: make([]float64, len(g.from)), dist: make([]float64, n), next: make([]int32, n), done: make([]bool, n)}
+}
+
+// towards sets dist, next and order (Dijkstra). O(links · log switches).
+func (s *search) towards(root int) {
+	for i := range s.dist {
+		s.dist[i], s.next[i], s.done[i] = math.Inf(1), -1, false
+	}
+	s.dist[root], s.order = 0, s.order[:0]
+	s.heap = append(s.heap[:0], reached{0, int32(root)})
+	for len(s.heap) > 0 {
+		at := s.heap[0].sw
+		s.heap.Pop()
+		if s.done[at] {
+			continue
+		}
+		s.done[at] = true
+		s.order = append(s.order, at)
+		for _, l := range s.into[at] {
+			if d, v := s.dist[at]+s.length[l], s.from[l]; d < s.dist[v] {
+				s.dist[v], s.next[v] = d, l
+				s.heap.Push(reached{d, v})
+			}
+		}
+	}
+}
+
+// flow adds the messages from all hosts to a host on root to the loads of the links of a tree, times by.
+// below is memory.
+func (g *graph) flow(next, order []int32, root int, load, below []float64, by float64) {
+	for _, v := range order {
+		below[v] = float64(g.hosts[v])
+	}
+	for i := len(order) - 1; i > 0; i-- {
+		v := order[i]
+		l := next[v]
+		load[l] += by * below[v]
+		below[g.to[l]] += below[v]
+	}
+}
+
+// Rounds of Bound, and the step of its first.
+const (
+	rounds = 800
+	step   = 1
+)
+
+// Bound returns a number of messages that the fullest link of every routing carries at least, over the
+// messages that it carries at once, also of one that splits messages: with any lengths w of links, the
+// routes of all messages have the total length ∑ load·w ≥ ∑ distance, and ∑ load·w ≤ largest · ∑ room·w.
+// The lengths come from the multiplicative weights method (Arora, Hazan and Kale 2012): a link that a
+// round of shortest routes has loaded grows longer. O(rounds · switches · links · log).
+func Bound(n *network.Network) float64 {
+	g := newGraph(n)
+	s, below := g.search(), make([]float64, len(g.into))
+	load, best := make([]float64, len(g.from)), 0.0
+	for l := range s.length {
+		s.length[l] = 1 / g.room[l]
+	}
+	for round := range rounds {
+		clear(load)
+		sum, all := 0.0, 0.0
+		for l, w := range s.length {
+			all += w * g.room[l]
+		}
+		for root, hosts := range g.hosts {
+			if hosts == 0 {
+				continue
+			}
+			s.towards(root)
+			for _, v := range s.order {
+				sum += s.dist[v] * float64(g.hosts[v]*hosts)
+			}
+			g.flow(s.next, s.order, root, load, below, float64(hosts))
+		}
+		if all == 0 {
+			return 0
+		}
+		best = max(best, sum/all)
+		most := 0.0
+		for l, x := range load {
+			most = max(most, x/g.room[l])
+		}
+		for l, x := range load {
+			s.length[l] *= math.Exp(step / math.Sqrt(1+float64(round)/10) * x / g.room[l] / max(most, 1))
+		}
+	}
+	return best
+}
+
+// The sharpness of the potential in the passes of Route, and then in its sweeps: as an exponent, how much
+// longer a link with the load of the bound is than an empty one. It rises, so that routes settle.
+var (
+	coarse = []float64{2, 4, 8, 16, 32}
+	fine   = []float64{8, 16, 32, 64, 128, 256}
+)
+
+// tries is how much work small networks repeat, with the hosts in another order: hosts times links.
+const tries = 20_000
+
+// Passes over all destinations with one sharpness, and sweeps at most.
+const (
+	passes = 8
+	sweeps = 10
+)
+
+// Load is the largest load of the links between switches, over what its link carries at once, and what no
+// routing goes below.
+type Load struct{ Most, Bound float64 }
+
+// Route returns tables with entries for all hosts and switches. Pairs that no path joins have no entry.
+// Passes give whole trees anew, sweeps single switches another next link. O(hosts · links · log) a pass.
+func Route(n *network.Network) (*lft.Tables, Load) {
+	g := newGraph(n)
+	load := Load{math.Inf(1), Bound(n)}
+	good := math.Ceil(load.Bound * (1 - 1e-9))
+	r, best := &router{}, [][]int32(nil)
+	for try := range 1 + tries/(1+n.Hosts()*len(g.from)) {
+		r = g.router(n.Hosts(), try)
+		r.run(max(load.Bound, 1), func(most float64) {
+			if most < load.Most*(1-1e-9) {
+				load.Most, best = most, r.trees()
+			}
+		})
+		if load.Most <= good {
+			break
+		}
+	}
+	t := lft.New("minmax", n)
+	for h := range network.Node(n.Hosts()) {
+		if n.Leaf(h).Node == network.NoNode {
+			continue
+		}
+		root := n.Index(n.Leaf(h).Node)
+		for k := range n.LIDs(h) {
+			write(t, g, best[h], root, int(n.Info(h).LID)+k, n.Leaf(h).Port)
+		}
+	}
+	for i := range n.Switches() {
+		if lid := int(n.Info(n.Switch(i)).LID); lid > 0 {
+			r.towards(i)
+			write(t, g, r.next, i, lid, 0)
+		}
+	}
+	return t, load
+}
+
+func write(t *lft.Tables, g *graph, next []int32, root, lid int, last uint8) {
+	for v, l := range next {
+		if l >= 0 {
+			t.Row(v)[lid] = g.port[l]
+		}
+	}
+	t.Row(root)[lid] = last
+}
+
+// run gives all hosts trees, and improves them; told after each pass of the largest load.
+func (r *router) run(bound float64, told func(most float64)) {
+	for _, sharp := range coarse {
+		for range passes {
+			r.pass(sharp, bound)
+			told(r.most())
+		}
+	}
+	for _, sharp := range fine {
+		for range sweeps {
+			moved := r.sweep(sharp, bound)
+			told(r.most())
+			if !moved {
+				break
+			}
+		}
+	}
+}
+
+// A router holds a tree for each host.
+type router struct {
+	*search
+	load   []float64
+	below  []float64
+	hosted []network.Node // hosts in the order in which they get trees
+	tree   [][]int32      // by host: the link of each switch; nil: none yet
+	order  [][]int32
+}
+
+// router takes hosts in one of many orders, those of a switch apart from each other in the first.
+func (g *graph) router(hosts, try int) *router {
+	r := &router{search: g.search(), load: make([]float64, len(g.from)), below: make([]float64, len(g.into)), tree: make([][]int32, hosts), order: make([][]int32, hosts)}
+	stride := hosts/2 + 1 + try
+	for gcd(stride, hosts) > 1 {
+		stride++
+	}
+	for i := range hosts {
+		if h := network.Node(i * stride % hosts); g.net.Leaf(h).Node != network.NoNode {
+			r.hosted = append(r.hosted, h)
+		}
+	}
+	return r
+}
+
+func (r *router) most() (most float64) {
+	for l, x := range r.load {
+		most = max(most, x/r.room[l])
+	}
+	return most
+}
+
+func (r *router) trees() [][]int32 {
+	out := make([][]int32, len(r.tree))
+	for h, t := range r.tree {
+		out[h] = append([]int32(nil), t...)
+	}
+	return out
+}
+
+// long is the length of a link: little more than its share of a hop where it is empty.
+func (r *router) long(l int32, sharp, bound float64) float64 {
+	return (0.003 + math.Exp(min(sharp*(r.load[l]/r.room[l]/bound-1), 100))) / r.room[l]
+}
+
+// pass gives each destination a new tree, the hosts of a switch apart from each other.
+func (r *router) pass(sharp, bound float64) {
+	for l := range r.length {
+		r.length[l] = r.long(int32(l), sharp, bound)
+	}
+	for _, h := range r.hosted {
+		root := r.net.Index(r.net.Leaf(h).Node)
+		if r.tree[h] != nil {
+			r.flow(r.tree[h], r.order[h], root, r.load, r.below, -1)
+			r.changed(r.tree[h], sharp, bound)
+		}
+		r.towards(root)
+		r.tree[h], r.order[h] = append(r.tree[h][:0], r.next...), append(r.order[h][:0], r.search.order...)
+		r.flow(r.tree[h], r.order[h], root, r.load, r.below, 1)
+		r.changed(r.tree[h], sharp, bound)
+	}
+}
+
+// changed works out the lengths of the links of a tree.
+func (r *router) changed(tree []int32, sharp, bound float64) {
+	for _, l := range tree {
+		if l >= 0 {
+			r.length[l] = r.long(l, sharp, bound)
+		}
+	}
+}
+
+func gcd(a, b int) int {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// sweep gives switches another next link towards a destination where that lowers the potential of all
+// links, and reports whether any has moved.
+func (r *router) sweep(sharp, bound float64) (moved bool) {
+	cost := func(l int32, load float64) float64 { return math.Exp(min(sharp*(load/r.room[l]/bound-1), 100)) }
+	for h, tree := range r.tree {
+		if tree == nil {
+			continue
+		}
+		root := int32(r.net.Index(r.net.Leaf(network.Node(h)).Node))
+		below, order := r.below, r.order[h]
+		for _, v := range order {
+			below[v] = float64(r.hosts[v])
+		}
+		for i := len(order) - 1; i > 0; i-- {
+			below[r.to[tree[order[i]]]] += below[order[i]]
+		}
+		changed := false
+		for _, v := range order {
+			if v == root || below[v] == 0 {
+				continue
+			}
+			n := below[v]
+			// Without v's messages.
+			saved := 0.0
+			for at := v; at != root; at = r.to[tree[at]] {
+				l := tree[at]
+				saved += cost(l, r.load[l]) - cost(l, r.load[l]-n)
+				r.load[l] -= n
+			}
+			best, least := tree[v], math.Inf(1)
+			for _, l := range r.out[v] {
+				extra, at := cost(l, r.load[l]+n)-cost(l, r.load[l]), r.to[l]
+				for ; at != root && at != v && tree[at] >= 0; at = r.to[tree[at]] {
+					x := tree[at]
+					extra += cost(x, r.load[x]+n) - cost(x, r.load[x])
+				}
+				if at == root && (extra < least*(1-1e-9) || extra <= least && l == tree[v]) {
+					best, least = l, extra
+				}
+			}
+			if best != tree[v] && least < saved*(1-1e-6) {
+				for at := r.to[tree[v]]; at != root; at = r.to[tree[at]] {
+					below[at] -= n
+				}
+				below[root] -= n
+				tree[v], changed = best, true
+				for at := r.to[best]; at != root; at = r.to[tree[at]] {
+					below[at] += n
+				}
+				below[root] += n
+			}
+			for at := v; at != root; at = r.to[tree[at]] {
+				r.load[tree[at]] += n
+			}
+		}
+		if changed {
+			moved = true
+			r.sort(h, root)
+		}
+	}
+	return moved
+}
+
+// sort orders the switches of a tree, those nearer to the root first.
+func (r *router) sort(h int, root int32) {
+	tree, order := r.tree[h], r.order[h]
+	depth := make([]int, len(tree))
+	for _, v := range order {
+		for at := v; at != root; at = r.to[tree[at]] {
+			depth[v]++
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return depth[a] - depth[b] })
+}

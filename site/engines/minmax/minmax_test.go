@@ -1,0 +1,141 @@
+package minmax_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"evbench/site/engines/minmax"
+	"evbench/site/engines/opensm"
+	"evbench/site/lft"
+	"evbench/site/network"
+	"evbench/testing/expect"
+)
+
+func parsed(t testing.TB, notation string) *network.Network {
+	t.Helper()
+	return expect.Value(network.Parse(notation, 0))(t)
+}
+
+// largest is the largest load of the links between switches, over what each carries at once, from the
+// routes of each pair, one after the other.
+func largest(t testing.TB, tables *lft.Tables) (most float64) {
+	t.Helper()
+	n, load := tables.Net, map[network.End]float64{}
+	capacity := n.Capacities()
+	for src := range network.Node(n.Hosts()) {
+		for dst := range network.Node(n.Hosts()) {
+			if src == dst {
+				continue
+			}
+			way, fault := tables.Route(src, int(n.Info(dst).LID))
+			expect.MustTrue(t, fault == lft.NoFault, "%s to %s: %s", n.Name(src), n.Name(dst), fault)
+			for _, e := range way[:len(way)-1] {
+				load[e]++
+			}
+		}
+	}
+	for e, x := range load {
+		if capacity != nil {
+			x /= capacity(e)
+		}
+		most = max(most, x)
+	}
+	return most
+}
+
+// TestRandom: on 100 random networks routes arrive, the stated load is that of all pairs, no routing of
+// OpenSM's engines goes below the bound, and nearly all are within 5 % of it, or the
+// messages of one switch to one host, which an entry keeps together.
+func TestRandom(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	near := 0
+	for i := range 100 {
+		n := parsed(t, []string{
+			fmt.Sprintf("Jellyfish(%d;%d;%d;%d)", 8+rng.IntN(16), 3+rng.IntN(3), 2+rng.IntN(4), i),
+			fmt.Sprintf("Dragonfly(%d;%d;1;%d)", 2+rng.IntN(2), 3+rng.IntN(3), 3+rng.IntN(2)),
+			fmt.Sprintf("HyperX(%d,%d;%d)", 3+rng.IntN(2), 2+rng.IntN(3), 2+rng.IntN(3)),
+			fmt.Sprintf("FT(2;%d,%d)", 3+rng.IntN(4), 3+rng.IntN(4)),
+		}[i%4])
+		if dead, err := n.Random(rng.IntN(4), uint64(i)); err == nil {
+			n = n.Without(dead, nil)
+		}
+		if i%5 == 0 {
+			rates := map[network.End]float64{}
+			for _, c := range n.Cables() {
+				if rates[c.A] = 100e9; !n.IsHost(c.A.Node) {
+					rates[c.A] *= float64(1 + rng.IntN(3))
+				}
+			}
+			n = n.WithRates(rates)
+		}
+		tables, load := minmax.Route(n)
+		got := largest(t, tables)
+		expect.MustTrue(t, math.Abs(got-load.Most) < 1e-9, "%s: %g messages on the fullest link, stated %g", n.Notation, got, load.Most)
+		expect.MustTrue(t, load.Bound <= load.Most*(1+1e-9), "%s: %g below the bound %g", n.Notation, load.Most, load.Bound)
+		for _, other := range []*lft.Tables{expect.Value(opensm.SSSP(n))(t), expect.Value(opensm.MinHop.Route(n, nil))(t)} {
+			expect.True(t, largest(t, other) >= load.Bound*(1-1e-9), "%s, %s: %g below the bound %g", n.Notation, other.Engine, largest(t, other), load.Bound)
+		}
+		// All messages of a switch to a host take one link.
+		bundle := 0
+		for i := range n.Switches() {
+			bundle = max(bundle, n.HostCount(n.Switch(i)))
+		}
+		if load.Most <= 1.05*load.Bound || load.Most < load.Bound+float64(bundle) {
+			near++
+		}
+	}
+	expect.True(t, near >= 95, "%d of 100 within 5 %% of the bound, or the messages of a switch", near)
+}
+
+// TestKnown: where a cut decides, the bound is known in closed form: the messages over it, by its links.
+func TestKnown(t *testing.T) {
+	for _, tt := range []struct {
+		notation string
+		bound    float64
+	}{
+		{"FT(2;4,4)", 12},           // 4 hosts of a leaf, 12 others, 4 links
+		{"PGFT(2;6,3;1,2;1,1)", 36}, // 6 hosts, 12 others, 2 links
+		{"HyperX(2;5)", 25},         // one cable
+		{"Dragonfly(4;8;1;9)", 1024},
+		{"FT(1;6)", 0}, // no link between switches
+	} {
+		n := parsed(t, tt.notation)
+		_, load := minmax.Route(n)
+		expect.True(t, math.Abs(load.Bound-tt.bound) <= 0.02*tt.bound && load.Most >= tt.bound-1e-9, "%s: %+v, want %g", tt.notation, load, tt.bound)
+	}
+}
+
+// TestLanes: virtual lanes make routes free of deadlock, or there are too few.
+func TestLanes(t *testing.T) {
+	tables, _ := minmax.Route(parsed(t, "Dragonfly(2;4;1;5)"))
+	expect.True(t, !lft.Deadlock(tables).Free(), "these routes need no lanes")
+	expect.Error(t, opensm.WithLanes(tables, 1), "1 virtual lanes are too few")
+	tables, _ = minmax.Route(parsed(t, "Dragonfly(2;4;1;5)"))
+	expect.Must(t, opensm.WithLanes(tables, 8))
+	expect.True(t, lft.Deadlock(tables).Free(), "a cycle is left")
+}
+
+// TestParts: hosts that nothing joins have no routes to each other; the others do.
+func TestParts(t *testing.T) {
+	n := parsed(t, "FT(2;2,2)")
+	n = expect.Value(n.Degrade([]string{"s1_0-s2_0", "s1_0-s2_1"}))(t)
+	tables, _ := minmax.Route(n)
+	_, fault := tables.Route(0, int(n.Info(2).LID))
+	expect.Equal(t, fault, lft.NoEntry, "a route where there is none")
+	_, fault = tables.Route(0, int(n.Info(1).LID))
+	expect.Equal(t, fault, lft.NoFault, "the route to a neighbour")
+}
+
+func BenchmarkRoute(b *testing.B) {
+	for _, notation := range []string{"Dragonfly(4;8;1;9)", "HyperX(6,6;4)", "Jellyfish(40;6;6;1)"} {
+		b.Run(notation, func(b *testing.B) {
+			n := parsed(b, notation)
+			for b.Loop() {
+				_, load := minmax.Route(n)
+				b.ReportMetric(load.Most/load.Bound, "of-bound")
+			}
+		})
+	}
+}
