@@ -47,16 +47,13 @@ func (t *Tree) DeadText() string {
 		dead, all := t.Damage()
 		return fmt.Sprintf("%d of %d links", dead, all)
 	}
-	var dead [2]int
-	for _, l := range t.Dead() {
-		if l.Above {
-			dead[1]++
-		} else {
-			dead[0]++
+	low, below, dead := t.LowerLinks(), 0, t.Dead()
+	for _, l := range dead {
+		if !l.Above {
+			below++
 		}
 	}
-	low := t.LowerLinks()
-	return fmt.Sprintf("%d of %d links and %d of %d top links", dead[0], low, dead[1], t.AllLinks()-low)
+	return fmt.Sprintf("%d of %d links and %d of %d top links", below, low, len(dead)-below, t.AllLinks()-low)
 }
 
 // ServersText says how many servers there are, and how many read and build where some do one alone.

@@ -117,10 +117,7 @@ func plannedPairs(p *plan.Plan) *grid {
 		return nil
 	}
 	t := p.Tree
-	positions := make([]int, t.Servers())
-	for rank := range positions {
-		positions[rank] = t.Position(rank)
-	}
+	positions := t.Positions()
 	g, path := newGrid(positions), []topology.Wire(nil)
 	for m := range p.Schedule.All() {
 		most := 1
