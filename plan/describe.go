@@ -14,7 +14,7 @@ import (
 // Describe prints what a plan promises.
 func (p *Plan) Describe(w io.Writer, cost Cost) {
 	fmt.Fprintf(w, "%s, %s, %s dead, schedule %s, routing %s%s\n",
-		p.Notation(), p.Tree.ServersText(), p.Tree.DeadText(), p.ScheduleName(), p.Routing, p.aim())
+		p.Tree.Notation(), p.Tree.ServersText(), p.Tree.DeadText(), p.ScheduleName(), p.Routing, p.aim())
 	if p.Schedule.Moved > 0 {
 		fmt.Fprintf(w, "moved %s of %s messages to other phases\n", show.Commas(p.Schedule.Moved), show.Commas(p.Messages()))
 	}

@@ -76,8 +76,8 @@ func (p *Plan) WriteJSON(w io.Writer) error {
 func (p *Plan) document() document {
 	cost, words := p.Cost(Equal, 0), p.Tree.Words()
 	d := document{
-		Schema: schema, Topology: p.Notation(), Fill: p.Tree.Fill(), Readers: words.Readers, Builders: words.Builders,
-		Down: p.DownNames(), Unreachable: PairNames(p.Unreachable), Schedule: p.Schedule.Name,
+		Schema: schema, Topology: p.Tree.Notation(), Fill: p.Tree.Fill(), Readers: words.Readers, Builders: words.Builders,
+		Down: p.Tree.DownNames(), Unreachable: PairNames(p.Unreachable), Schedule: p.Schedule.Name,
 		Routing: p.Routing, Phases: p.Phases(),
 		Duration: cost.Duration, PredictedEfficiency: cost.Synchronised(), UnsynchronisedAtMost: cost.Unsynchronised(),
 		Moved: p.Schedule.Moved, Hash: p.Hash(),
@@ -99,9 +99,8 @@ func (p *Plan) document() document {
 }
 
 func (p *Plan) writeMessages(w io.Writer) error {
-	buf := make([]byte, 0, block+64)
 	through, at, first := p.Through(), p.positions(), true
-	for m := range p.Schedule.All() {
+	return InBlocks(w, p.Schedule.All(), func(buf []byte, m scheduler.Message) []byte {
 		if !first {
 			buf = append(buf, ',')
 		}
@@ -114,16 +113,8 @@ func (p *Plan) writeMessages(w io.Writer) error {
 		for _, x := range n[:columns] {
 			buf = strconv.AppendInt(append(buf, ','), int64(x), 10)
 		}
-		buf = append(buf, ']')
-		if len(buf) >= block {
-			if _, err := w.Write(buf); err != nil {
-				return err
-			}
-			buf = buf[:0]
-		}
-	}
-	_, err := w.Write(buf)
-	return err
+		return append(buf, ']')
+	})
 }
 
 func (p *Plan) bound() *bound {

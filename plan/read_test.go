@@ -44,7 +44,7 @@ func same(t testing.TB, want, got *plan.Plan) {
 	}
 	of := func(p *plan.Plan) head {
 		return head{
-			p.Notation(), strings.Join(p.DownNames(), ","), p.ScheduleName(), p.Routing, p.Hash(), p.Proof(),
+			p.Tree.Notation(), strings.Join(p.Tree.DownNames(), ","), p.ScheduleName(), p.Routing, p.Hash(), p.Proof(),
 			p.Tree.Fill(), p.Bound.Subset, p.Tree.Spines(), p.Phases(), p.Bound.Phases, p.Messages(), p.Unreachable,
 			p.Paths, p.Cost(plan.Equal, 3),
 		}

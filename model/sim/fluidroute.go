@@ -15,7 +15,9 @@ type routes struct {
 }
 
 func newRoutes(j *Job) *routes {
-	r := &routes{servers: j.Plan.Tree.Servers(), stride: j.Plan.Tree.MostCrossed(), plans: j.plans()}
+	t := j.Plan.Tree
+	longest := 2 + len(t.PathLinks(0, t.Leaves()-1, 0)) // wires
+	r := &routes{servers: t.Servers(), stride: longest, plans: j.plans()}
 	for _, p := range r.plans {
 		n := networkOf(p, j.Seed)
 		r.wires = n.wires
