@@ -19,6 +19,7 @@ import (
 	"evbench/site/netfile"
 	"evbench/site/network"
 	"evbench/topology"
+	"evbench/view/plans"
 )
 
 func planAction(c *cli.Context) error {
@@ -47,15 +48,15 @@ func planAction(c *cli.Context) error {
 	watch.stage("")
 	write := p.WriteText
 	if c.String("format") == "json" {
-		write = p.WriteJSON
+		write = func(w io.Writer) error { return plans.WriteJSON(w, p) }
 	}
 	return writePlan(c, &watch, write, func(w io.Writer) {
-		a := p.Answer(cost)
+		a := plans.Answer(p, cost)
 		if slower.Any() {
-			a = slower.Answer(plan.Question(t), p.Takes(cost), t)
+			a = slower.Answer(plan.Question(t), plans.Takes(p, cost), t)
 		}
 		fmt.Fprintln(w, a)
-		p.Describe(w, cost)
+		plans.Describe(w, p, cost)
 		slower.Describe(w, t)
 	})
 }
