@@ -24,7 +24,7 @@ func WriteCases(w io.Writer, s *scenario.Scenario, planned []Planned) error {
 			phases = "-"
 		}
 		fmt.Fprintf(tab, "  %s\t%s\t%s\t%s\t%d\t%s\t%d\t%.3f\n", p.Name, p.Mode, schedule, p.Plan.Routing,
-			len(p.Failures), phases, p.Plan.Bound.Phases, p.Prediction.Efficiency)
+			len(p.FailureTexts(p.Plan.Tree)), phases, p.Plan.Bound.Phases, p.Prediction.Efficiency)
 	}
 	if err := tab.Flush(); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"evbench/scenario"
-	_ "evbench/site/engines"
+	_ "evbench/model/anyshape" // which imports the engines
 	"evbench/testing/expect"
 )
 

@@ -89,7 +89,7 @@ func plans(c *cli.Context, name string, s *scenario.Scenario, err error) ([]benc
 
 func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []bench.Planned) error {
 	fmt.Fprintf(w, "%s: valid; %s, %d servers, %s, fragment %s\n",
-		name, s.Tree.Notation(), s.Tree.Servers(), fabricText(s.Fabric), s.Event.Fragment)
+		name, s.Topology(), s.Tree.Servers(), fabricText(s.Fabric), s.Event.Fragment)
 	if s.Launch.Kind == scenario.LaunchSSH {
 		if err := open.WritePlaces(w, s); err != nil {
 			return err

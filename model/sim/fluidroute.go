@@ -15,10 +15,10 @@ type routes struct {
 }
 
 func newRoutes(j *Job) *routes {
-	r := &routes{servers: j.Plan.Tree.Servers(), stride: j.Plan.Tree.MostCrossed(), plans: j.plans()}
+	r := &routes{servers: j.Plan.Tree.Servers(), plans: j.plans()}
 	for _, p := range r.plans {
 		n := networkOf(p, j.Seed)
-		r.wires = n.wires
+		r.wires, r.stride = n.wires, max(r.stride, n.longest())
 		r.nets = append(r.nets, n)
 		r.dead = append(r.dead, deadWires(p, n.wires))
 	}
