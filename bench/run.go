@@ -23,7 +23,6 @@ import (
 	"evbench/fabric"
 	"evbench/results"
 	"evbench/scenario"
-	"evbench/topology"
 	"evbench/transport"
 )
 
@@ -138,7 +137,7 @@ func (r *runner) control() string {
 
 // session starts controller and workers, measures every case and ends all workers.
 func (r *runner) session(ctx context.Context) (err error) {
-	r.ctl = controller.New(controller.Options{Token: r.o.Token, Servers: positions(r.s.Tree.Shape), Log: r.o.Log})
+	r.ctl = controller.New(controller.Options{Token: r.o.Token, Servers: r.s.Tree.Positions(), Log: r.o.Log})
 	defer func() { err = errors.Join(err, r.ctl.Close()) }()
 	if r.o.Listener != nil {
 		r.ctl.Serve(r.o.Listener)
@@ -202,12 +201,4 @@ func (r *runner) join(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func positions(t *topology.Shape) []int {
-	out := make([]int, t.Servers())
-	for rank := range out {
-		out[rank] = t.Position(rank)
-	}
-	return out
 }

@@ -18,11 +18,10 @@ type Roles struct {
 
 // RolesOf returns the roles of the servers of a tree.
 func RolesOf(tree interface {
-	Servers() int
-	RoleRanks() (readers, builders []int)
-}) Roles {
-	readers, builders := tree.RoleRanks()
-	return Roles{Servers: tree.Servers(), Readers: readers, Builders: builders}
+	RoleRanks() (servers int, readers, builders []int)
+}) (r Roles) {
+	r.Servers, r.Readers, r.Builders = tree.RoleRanks()
+	return r
 }
 
 // Check refuses invalid lists.

@@ -237,11 +237,6 @@ func (p *Plan) Gap() int {
 	return p.Phases() - p.Bound.Phases
 }
 
-// Notation names the tree, as on the command line.
-func (p *Plan) Notation() string { return p.Tree.Notation() }
-
-func (p *Plan) DownNames() []string { return p.Tree.DownNames() }
-
 // Pinned reports whether messages take the paths of the schedule.
 func (p *Plan) Pinned() bool { return p.Routing == routing.Pinned }
 

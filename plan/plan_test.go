@@ -230,11 +230,11 @@ func judged(t testing.TB, p *plan.Plan) *verify.Report {
 	expect.MustTrue(t, err == nil, "%v\n%s", err, text)
 	r := verify.Check(f, verify.Options{AllowContention: !p.Pinned(), Bound: true})
 	if err := p.Judge(); err != nil || !r.Valid || r.Bound != nil && !r.Bound.Proven && r.Bound.Kind != scheduler.KindLP {
-		t.Fatalf("%s down %v: %v, %+v", p.Notation(), p.DownNames(), err, r)
+		t.Fatalf("%s down %v: %v, %+v", p.Tree.Notation(), p.Tree.DownNames(), err, r)
 	}
 	c := p.Cost(plan.Equal, 1)
 	expect.False(t, r.Duration > 0 && float64(r.Duration) != c.Duration,
-		"%s, routing %s: the judge counts a duration of %d, the plan %v", p.Notation(), p.Routing, r.Duration, c.Duration)
+		"%s, routing %s: the judge counts a duration of %d, the plan %v", p.Tree.Notation(), p.Routing, r.Duration, c.Duration)
 	same(t, p, restored(t, text))
 	var says struct {
 		Topology, Schedule, Routing, Hash string
@@ -248,7 +248,7 @@ func judged(t testing.TB, p *plan.Plan) *verify.Report {
 		Messages [][]int
 	}
 	expect.Must(t, json.Unmarshal(doc, &says))
-	if says.Topology != p.Notation() || says.Schedule != f.Schedule || says.Routing != f.Routing || says.Hash != f.Hash || says.Phases != r.Phases ||
+	if says.Topology != p.Tree.Notation() || says.Schedule != f.Schedule || says.Routing != f.Routing || says.Hash != f.Hash || says.Phases != r.Phases ||
 		p.Cost(plan.Equal, 0).Duration != says.Duration || says.Paths != nil && *says.Paths != *r.Paths ||
 		(says.Bound == nil) != (r.Bound == nil) || r.Bound != nil && (says.Bound.Phases != r.Bound.Phases || says.Bound.Kind != r.Bound.Kind) ||
 		len(says.Messages) != len(f.Messages) {

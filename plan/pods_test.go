@@ -66,7 +66,7 @@ func TestThreeLevelsRestored(t *testing.T) {
 	text, _ := write(t, threeLevels(t))
 	p := restored(t, text)
 	again, _ := write(t, p)
-	expect.True(t, p.Tree.Levels() != 2 && p.Tree.Notation() == "FT(3;2,2,2)" && bytes.Equal(again, text), "%s comes back", p.Notation())
+	expect.True(t, p.Tree.Levels() != 2 && p.Tree.Notation() == "FT(3;2,2,2)" && bytes.Equal(again, text), "%s comes back", p.Tree.Notation())
 	// Both sources of a leaf have a plane of their own; the destination says the top switch.
 	want := (routing.Paths{Most: 2, LMC: 1, LIDs: 2*8 + 12, Entries: 2*8 + 11})
 	expect.True(t, p.Paths == want, "paths %+v, want %+v", p.Paths, want)
@@ -85,7 +85,7 @@ func TestBuildThreeLevels(t *testing.T) {
 			p, err := plan.Build(topologytest.Tree(t, o), plan.Options{Schedule: kind[0], Routing: kind[1]})
 			built(t, err)
 			if c := p.Cost(plan.Equal, 0); kind[1] != "none" && c.Duration != float64(p.Phases()) {
-				t.Errorf("%s, %s: %d phases last %v", p.Notation(), kind[0], p.Phases(), c.Duration)
+				t.Errorf("%s, %s: %d phases last %v", p.Tree.Notation(), kind[0], p.Phases(), c.Duration)
 			}
 			judged(t, p)
 		}
@@ -119,14 +119,14 @@ func TestEnginesOfThreeLevels(t *testing.T) {
 			for src := range tr.Servers() {
 				for dst := range tr.Servers() {
 					if err := p.Tables.Walk(src, dst); src != dst && err != nil {
-						t.Fatalf("%s, %s without %v: %v", engine, p.Notation(), tr.DownNames(), err)
+						t.Fatalf("%s, %s without %v: %v", engine, p.Tree.Notation(), tr.DownNames(), err)
 					}
 				}
 			}
 			if load, ok := p.Loads(plan.Equal); ok {
 				for w, x := range p.Tables.Loads() {
 					if x != load[w] {
-						t.Fatalf("%s, %s: wire %d carries %v, by the tables %v", engine, p.Notation(), w, load[w], x)
+						t.Fatalf("%s, %s: wire %d carries %v, by the tables %v", engine, p.Tree.Notation(), w, load[w], x)
 					}
 				}
 			} else if c := p.Cost(plan.Equal, 1); c.Busiest < c.Ideal {

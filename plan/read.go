@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/internal/show"
 	"evbench/plan/verify"
 	"evbench/routing"
 	"evbench/scheduler"
@@ -60,7 +60,7 @@ func restore(f *verify.File) (*Plan, error) {
 		return nil, notComplete("no message")
 	case !slices.Equal(stated, p.Unreachable):
 		return nil, fmt.Errorf("unreachable: %s stated; the dead links leave %s without a path",
-			orNone(PairNames(stated)), orNone(PairNames(p.Unreachable)))
+			show.OrNone(PairNames(stated)), show.OrNone(PairNames(p.Unreachable)))
 	}
 	ms := messagesOf(p, f)
 	p.Schedule = scheduler.FromMessages(f.Schedule, p.Tree, p.Pinned(), ms)
@@ -76,8 +76,8 @@ func restore(f *verify.File) (*Plan, error) {
 
 func messagesOf(p *Plan, f *verify.File) iter.Seq[scheduler.Message] {
 	rank := make([]int, p.Tree.Leaves()*p.Tree.Ports())
-	for r := range p.Tree.Servers() {
-		rank[p.Tree.Position(r)] = r
+	for r, at := range p.Tree.Positions() {
+		rank[at] = r
 	}
 	return func(yield func(scheduler.Message) bool) {
 		for _, m := range f.Messages {
@@ -124,5 +124,3 @@ func PathText(t *topology.Tree, spine, top int) string {
 	}
 	return string(appendRest(strconv.AppendInt(nil, int64(spine), 10), t.Wires, spine, top))
 }
-
-func orNone(names []string) string { return cmp.Or(strings.Join(names, ","), "none") }

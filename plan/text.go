@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,7 +82,7 @@ func (p *Plan) NameLines() string {
 func (p *Plan) Proof() string {
 	proof := p.Bound.String()
 	if p.Bound.Kind == scheduler.KindHall {
-		proof += " " + strings.Join(leafNames(p.Bound.Subset), ",")
+		proof += " " + strings.Join(LeafNames(p.Bound.Subset), ",")
 	}
 	return proof
 }
@@ -97,7 +99,7 @@ func WeightNames(t *topology.Tree, weights []int64) (out []string) {
 	return out
 }
 
-func leafNames(leaves []int) []string {
+func LeafNames(leaves []int) []string {
 	out := make([]string, len(leaves))
 	for i, l := range leaves {
 		out[i] = fmt.Sprintf("leaf%d", l)
@@ -134,7 +136,7 @@ func (p *Plan) hashOf(write func(io.Writer) error) string {
 type body struct {
 	plan *Plan
 	keep bool
-	text []byte // the kept lines, once written
+	text bytes.Buffer // the kept lines, once written
 }
 
 // kept is the number of servers up to which the lines are kept: 15 MB.
@@ -146,31 +148,30 @@ func (p *Plan) body() *body { return &body{plan: p, keep: p.Tree.Servers() <= ke
 const block = 1 << 15
 
 func (b *body) write(w io.Writer) error {
-	if b.text != nil {
-		_, err := w.Write(b.text)
+	if b.text.Len() > 0 {
+		_, err := w.Write(b.text.Bytes())
 		return err
 	}
 	if n := b.plan.Tree.Servers(); b.keep {
-		b.text = make([]byte, 0, n*(n-1)*16+block)
+		b.text.Grow(n*(n-1)*16 + block)
+		w = io.MultiWriter(&b.text, w)
 	}
-	buf := make([]byte, 0, block+64) // one line is shorter than 64 bytes
-	flush := func() error {
-		if b.keep {
-			b.text = append(b.text, buf...)
-		}
-		_, err := w.Write(buf)
-		buf = buf[:0]
-		return err
-	}
-	line := b.plan.line()
-	for m := range b.plan.Schedule.All() {
-		if buf = line(buf, m); len(buf) >= block {
-			if err := flush(); err != nil {
+	return InBlocks(w, b.plan.Schedule.All(), b.plan.line())
+}
+
+// InBlocks writes what add appends for each item, which is shorter than 128 bytes, many at once.
+func InBlocks[T any](w io.Writer, items iter.Seq[T], add func(b []byte, item T) []byte) error {
+	buf := make([]byte, 0, block+128)
+	for x := range items {
+		if buf = add(buf, x); len(buf) >= block {
+			if _, err := w.Write(buf); err != nil {
 				return err
 			}
+			buf = buf[:0]
 		}
 	}
-	return flush()
+	_, err := w.Write(buf)
+	return err
 }
 
 // line returns a function that appends the line of a message.

@@ -68,10 +68,20 @@ func (c Case) outage(f Failover) outage {
 			o.dead += max(0, until-x.begin())
 		}
 	}
-	if f.BeforeEventsPerSec != nil && *f.BeforeEventsPerSec > 0 {
-		o.lost = max(0, 1 - c.EventsPerSec.Mean / *f.BeforeEventsPerSec) * c.MeasuredSec
+	if sec, known := c.LostSec(); known {
+		o.lost = sec
 	}
 	return o
+}
+
+// LostSec is the throughput that a case lost in all its time because links died, as the time that it
+// would have taken before; known says whether that is known.
+func (c Case) LostSec() (sec float64, known bool) {
+	at := slices.IndexFunc(c.Failovers, func(f Failover) bool { return len(f.Down) > 0 })
+	if c.Control || at < 0 || c.Failovers[at].BeforeEventsPerSec == nil || *c.Failovers[at].BeforeEventsPerSec <= 0 {
+		return 0, false
+	}
+	return max(0, 1 - c.EventsPerSec.Mean / *c.Failovers[at].BeforeEventsPerSec) * c.MeasuredSec, true
 }
 
 // halfKept is the share that a policy without a plan must keep, not to be bad.

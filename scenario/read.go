@@ -91,7 +91,7 @@ func (d *document) scenario(root field, s *Scenario) {
 	}
 	*s = Scenario{
 		Text: s.Text, Name: nameOf(d.File), Rounds: Rounds{Limit: defaultLimit}, Control: true, Transport: transport.TCP,
-		Common: builder.Common{Seed: 1, Warmup: 1, Interval: defaultInterval, Timeout: defaultTimeout, Deliver: Buffer, Check: CheckHeader, IO: IOAuto},
+		Common: builder.Common{Seed: 1, Warmup: 1, Interval: defaultInterval, Timeout: defaultTimeout, Deliver: builder.DeliverBuffer, Check: builder.CheckHeader, IO: IOAuto},
 	}
 	d.set(f, rows)
 	d.tree(root, f, t)

@@ -85,14 +85,6 @@ type Event struct {
 	stated   bool                 // Fragment is the mean of a file
 }
 
-// The use of a fragment's payload, and how much of it is checked.
-const (
-	Buffer       = builder.DeliverBuffer
-	Discard      = builder.DeliverDiscard
-	CheckHeader  = builder.CheckHeader
-	CheckPayload = builder.CheckPayload
-)
-
 // barriers, allSchedules, Routings, Kinds list the valid names.
 func barriers() []string { return append(barrier.Kinds(), barrier.MPI) }
 func allSchedules() []string {

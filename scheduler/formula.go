@@ -28,18 +28,10 @@ func LinearShift(t *topology.Tree) *Schedule {
 // ftree, stay free of contention with any fill, as thesis 4.2.2 says of 326 servers on 360 ports.
 // Phases without a message are left out: at most M0·M1-1. O(S²).
 func LinearShiftPorts(t *topology.Tree) *Schedule {
-	at, ports := positions(t.Shape), t.Ports()*t.Leaves()
+	at, ports := t.Positions(), t.Ports()*t.Leaves()
 	table := slots.Met(len(at), ports-1, func(src, dst int) int { return (at[dst] - at[src] - 1 + ports) % ports })
 	table.DropEmpty()
 	return newSchedule(schedules.LinearShiftPorts, table, false)
-}
-
-func positions(t *topology.Shape) []int {
-	at := make([]int, t.Servers())
-	for r := range at {
-		at[r] = t.Position(r)
-	}
-	return at
 }
 
 // XOR returns the schedule in which the server of rank s sends to s xor (p+1) in phase p: servers
@@ -78,7 +70,7 @@ func below2(n int) int {
 // a pod, but each phase needs new spines. Messages of absent servers are dropped, and so are phases
 // without a message: at most M0·M1·M2. O((M0·M1·M2)²) at most.
 func BandwidthOptimal(t *topology.Tree) *Schedule {
-	at, ports := positions(t.Shape), t.Ports()*t.Leaves()
+	at, ports := t.Positions(), t.Ports()*t.Leaves()
 	levels := []int{t.Ports(), t.PodLeaves(), t.Pods()}[:t.Levels()]
 	// Solved for p: the digit of p at place F_k is the digit of dst at its place, less the digit of
 	// src at F_k.

@@ -49,16 +49,6 @@ func badNotation(notation string) error {
 		"or FT(3;M0,M1,M2), kary(k;n), PGFT(2;m1,m2;w1,w2;p1,p2), PGFT(3;m1,m2,m3;w1,w2,w3;p1,p2,p3)", notation)
 }
 
-// Levels returns the numbers of FT(L;M0,M1,…) or kary(k;L), with 2 levels or more, and false for
-// notations of another kind or with errors.
-func Levels(notation string) ([]int, bool) {
-	kind, groups, err := split(notation)
-	if err != nil || kind != "FT" || len(groups) != 2 || len(groups[0]) != 1 || groups[0][0] < 2 || len(groups[1]) != groups[0][0] {
-		return nil, false
-	}
-	return groups[1], true
-}
-
 // maxLevels bounds the levels of k-ary n-trees: a tree of more has too many switches for any format
 // of a network.
 const maxLevels = 32

@@ -186,20 +186,18 @@ func (r *Roles) BuildersOn(leaf int) int { return r.builders[leaf] }
 // once and rising.
 func (r *Roles) RoleLists() (readers, builders string) { return r.list(r.Reads), r.list(r.Builds) }
 
-// RoleRanks returns the ranks that read and those that build, rising; nil where every server reads and builds.
-func (r *Roles) RoleRanks() (readers, builders []int) {
-	if !r.Divided() {
-		return nil, nil
-	}
-	for rank := range r.s.Servers() {
-		if r.Reads(rank) {
+// RoleRanks returns how many servers there are, and the ranks that read and those that build, rising; nil where every server
+// does both.
+func (r *Roles) RoleRanks() (servers int, readers, builders []int) {
+	for rank := range r.reads { // none where every server does both
+		if r.reads[rank] {
 			readers = append(readers, rank)
 		}
-		if r.Builds(rank) {
+		if r.builds[rank] {
 			builders = append(builders, rank)
 		}
 	}
-	return readers, builders
+	return r.s.Servers(), readers, builders
 }
 
 func (r *Roles) list(in func(rank int) bool) string {

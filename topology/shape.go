@@ -128,6 +128,17 @@ func (s *Shape) Position(rank int) int {
 	return rank - s.first[l] + l*s.ports
 }
 
+// Positions returns the position of every rank.
+func (s *Shape) Positions() []int {
+	at := make([]int, 0, s.Servers())
+	for leaf, n := range s.fill {
+		for slot := range n {
+			at = append(at, slot+leaf*s.ports)
+		}
+	}
+	return at
+}
+
 // Rank returns the rank of the server at a position, and whether one is there.
 func (s *Shape) Rank(position int) (int, bool) {
 	l := position / s.ports

@@ -2,16 +2,10 @@ package topology
 
 import (
 	"iter"
-	"slices"
 )
 
 // Plain reports whether a path is a spine and no more: on two levels, with single cables.
 func (s *Shape) Plain() bool { return s.tops == 0 && s.cables == 1 }
-
-// Same reports whether another shape has the same switches, cables and servers.
-func (s *Shape) Same(o *Shape) bool {
-	return s.ports == o.ports && s.leaves == o.leaves && s.spines == o.spines && s.pods == o.pods && s.tops == o.tops && s.cables == o.cables && slices.Equal(s.fill, o.fill)
-}
 
 // Level returns the level of a switch: 0 of a leaf, 1 of a spine or a switch of a pod, 2 of a top switch.
 func (s *Shape) Level(sw int) int {
@@ -72,14 +66,6 @@ func (w Wires) Joining(leaf, spine int) iter.Seq[Link] {
 		for c := 0; c < w.s.cables && yield(w.Cable(leaf, spine, c)); c++ {
 		}
 	}
-}
-
-// MostCrossed is the most wires that a message crosses.
-func (w Wires) MostCrossed() int {
-	if w.s.tops > 0 {
-		return 6
-	}
-	return 4
 }
 
 // Ways yields the live links up from a switch with which a live path to a leaf begins, by port; none

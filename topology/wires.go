@@ -112,13 +112,6 @@ func (w Wires) LastLink(leaf, path int) Link {
 	return w.Cable(leaf, k, down)
 }
 
-// Turn returns the highest switch of a path between two different leaves.
-func (w Wires) Turn(a, b, path int) int {
-	links := w.PathLinks(a, b, path)
-	_, high := w.Ends(links[len(links)/2])
-	return high.Switch
-}
-
 // Columns returns the numbers by which files name a path of Through: its spine and, by the shape of
 // the tree, its top switch, or its cables up and down; -1 where it has none.
 func (w Wires) Columns(spine, top int) (n [3]int, columns int) {
@@ -147,13 +140,11 @@ func (w Wires) Above(leaf, spine int) int { return w.s.leaves + w.s.Pod(leaf)*w.
 // then for its spines, parallel cables next to each other; a spine for its leaves and then, on
 // three levels, for its top switches; a top switch for the pods.
 func (w Wires) SwitchPorts(sw int) int {
-	switch k := sw - w.s.leaves; {
-	case k < 0:
-		return w.s.ports + w.s.spines*w.s.cables
-	case k < w.s.Middles():
-		return w.s.PodLeaves()*w.s.cables + w.s.tops
+	if w.s.Level(sw) == 2 {
+		return w.s.pods
 	}
-	return w.s.pods
+	first, count := w.Upward(sw)
+	return first + count
 }
 
 // Ends returns the lower and the upper end of a link.

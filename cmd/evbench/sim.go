@@ -227,8 +227,10 @@ func settingOf(s *scenario.Scenario, planned []bench.Planned) (*policy.Setting, 
 	switch {
 	case s.Fabric.Rate == 0:
 		return nil, simulate.ErrNoRate
+	case s.Tree != nil && s.Tree.Cables() > 1:
+		return nil, fmt.Errorf("topology: %w", s.Tree.OneCable("logs are replayed on trees"))
 	case s.Tree == nil || !s.Tree.Plain() || s.Tree.Healthy().Connected() != nil:
-		return nil, errors.New("topology: a log is replayed on trees of two levels with single cables")
+		return nil, errors.New("topology: logs are replayed on trees of two levels with single cables")
 	}
 	timing := simulate.Timing(s, barrier.Tournament)
 	if i := slices.IndexFunc(planned, func(p bench.Planned) bool { return p.Mode == modes.Sync }); i >= 0 {

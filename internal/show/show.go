@@ -3,6 +3,7 @@
 package show
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,6 +17,9 @@ func Commas(n int) string {
 	}
 	return s
 }
+
+// OrNone writes a list with commas, or "none".
+func OrNone(names []string) string { return cmp.Or(strings.Join(names, ","), "none") }
 
 func Plural(n int, one, many string) string {
 	if n == 1 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/internal/unit"
 	"evbench/scenario"
@@ -110,7 +111,7 @@ func EventBytes(s *scenario.Scenario, servers int) uint64 {
 	for _, c := range s.Cases {
 		credits = max(credits, c.Credits, c.Window)
 	}
-	if s.Deliver == scenario.Discard {
+	if s.Deliver == builder.DeliverDiscard {
 		fragments = 1 // one fragment for each event
 	}
 	return uint64(servers*fragments*credits) * uint64(s.Event.Fragment)

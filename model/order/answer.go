@@ -125,7 +125,7 @@ func (p *Plan) Over(link, most int) (pairs [][2]int) {
 
 // Describe prints the figures.
 func (p *Plan) Describe(w io.Writer, f Figures) {
-	share := func(time float64) string { return fmt.Sprintf("%.1f %%", 100*float64(f.Load)/time) }
+	share := func(time float64) string { return show.Percent(float64(f.Load) / time) }
 	fmt.Fprintf(w, "  %s, %s, tables of %s\n\n", show.Plural(p.Problem.Hosts, "host", "hosts"), show.Plural(p.Messages(), "message", "messages"), p.Tables.Engine)
 	lines := [][]string{
 		{"order", "steps", "of the link rate", ""},

@@ -29,9 +29,6 @@ type Plan struct {
 
 const firstOrdered = "evbench plan 2"
 
-// block is about how many bytes are written at once.
-const block = 1 << 15
-
 // WriteText writes the plan file: the header, and a line "src dst spine|- start bytes" for each
 // piece, with the spine as in version 1, servers by position, sorted by start and src. Times are
 // byte times. A piece that does not start at the first byte of its fragment has a sixth column, the
@@ -65,10 +62,9 @@ func (p *Plan) Hash() string {
 }
 
 func (p *Plan) writeBody(w io.Writer) error {
-	buf := make([]byte, 0, block+128) // a line is shorter than 128 bytes
-	number := func(n int64, end byte) { buf = append(strconv.AppendInt(buf, n, 10), end) }
 	leaf := p.Tree.LeafOfRanks()
-	for x := range p.Pieces() {
+	return plan.InBlocks(w, p.Pieces(), func(buf []byte, x sizes.Piece) []byte {
+		number := func(n int64, end byte) { buf = append(strconv.AppendInt(buf, n, 10), end) }
 		number(int64(p.Tree.Position(x.Src)), ' ')
 		number(int64(p.Tree.Position(x.Dst)), ' ')
 		if x.Path == scheduler.None {
@@ -88,15 +84,8 @@ func (p *Plan) writeBody(w io.Writer) error {
 		default:
 			number(x.Bytes, '\n')
 		}
-		if len(buf) >= block {
-			if _, err := w.Write(buf); err != nil {
-				return err
-			}
-			buf = buf[:0]
-		}
-	}
-	_, err := w.Write(buf)
-	return err
+		return buf
+	})
 }
 
 // Witness names the proof of the bound: "send server3", "receive server0", "up leaf1", "down

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"time"
 
 	"evbench/builder/modes"
@@ -109,7 +110,7 @@ func fitsPlan(first, p *plan.Plan, scheduled bool) error {
 		return errors.New("routing none: without paths nothing is known of the links")
 	case scheduled && p.Schedule == nil:
 		return errors.New("the mode needs a schedule, and the plan has none")
-	case !p.Tree.Same(first.Tree.Shape):
+	case !reflect.DeepEqual(p.Tree.Options(), first.Tree.Options()):
 		return errors.New("the plan is for another tree")
 	}
 	return nil

@@ -49,7 +49,7 @@ func networkOf(p *plan.Plan, seed uint64) *network {
 // longest is how many wires a message crosses at most.
 func (n *network) longest() (most int) {
 	if n.over == nil {
-		return n.tree.MostCrossed()
+		return 2 + len(n.tree.PathLinks(0, n.tree.Leaves()-1, 0))
 	}
 	for src, dst := range n.tree.Pairs {
 		most = max(most, len(n.path(nil, src, dst)))

@@ -163,7 +163,7 @@ func TestOrderedOnTrees(t *testing.T) {
 		j := ordered(t, 2, exponential(1e5))
 		j.Plan, j.Exchanges, j.Timing = podPlan(t, o), 6, Timing{Round: 50 * time.Microsecond, Overhead: 30 * time.Microsecond}
 		out := phase(t, j)
-		near(t, j.Plan.Notation(), out.Span.Seconds(), simpleOrdered(t, j, int(out.Exchanges))-j.Timing.Overhead.Seconds())
+		near(t, j.Plan.Tree.Notation(), out.Span.Seconds(), simpleOrdered(t, j, int(out.Exchanges))-j.Timing.Overhead.Seconds())
 	}
 }
 

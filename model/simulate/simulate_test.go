@@ -85,7 +85,7 @@ cases:
 	for _, c := range cases {
 		expect.MustTrue(t, len(c.Changes) == len(want), "%d changes, want %d", len(c.Changes), len(want))
 		for i, x := range c.Changes {
-			if dead := strings.Join(x.Plan.DownNames(), " "); x.At != want[i].at || dead != want[i].dead || x.Plan.Epoch != uint32(i+1) {
+			if dead := strings.Join(x.Plan.Tree.DownNames(), " "); x.At != want[i].at || dead != want[i].dead || x.Plan.Epoch != uint32(i+1) {
 				t.Errorf("change %d at %s, dead: %s; want %+v", i, x.At, dead, want[i])
 			}
 		}

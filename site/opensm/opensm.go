@@ -124,7 +124,7 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 		o.LMC = max(o.LMC, bits.Len(uint(p.Tree.Paths()-1)))
 	}
 	if o.LMC > maxLMC {
-		return nil, fmt.Errorf("%s has %d paths between leaves, InfiniBand has LIDs for 2^%d at most", p.Notation(), p.Tree.Paths(), maxLMC)
+		return nil, fmt.Errorf("%s has %d paths between leaves, InfiniBand has LIDs for 2^%d at most", p.Tree.Notation(), p.Tree.Paths(), maxLMC)
 	}
 	r := &Routes{Plan: p, places: places, before: n, need: b.need(), capacity: o.Capacity}
 	if r.capacity == 0 {
@@ -165,13 +165,13 @@ func OfTables(t *lft.Tables) (*Routes, error) {
 func supported(p *plan.Plan) error {
 	switch {
 	case p.Tree.Paths() >= none:
-		return fmt.Errorf("%s: %d paths between leaves are too many for tables", p.Notation(), p.Tree.Paths())
+		return fmt.Errorf("%s: %d paths between leaves are too many for tables", p.Tree.Notation(), p.Tree.Paths())
 	case p.Routing == plan.NoRouting:
 		return fmt.Errorf("the plan has no routing, so there are no paths to install")
 	case p.Routing == routing.ECMP, routing.PerPacket(p.Routing):
 		return fmt.Errorf("routing %s: a forwarding table has one port for a LID; take another routing", p.Routing)
 	case p.Tree.Servers() == 0:
-		return fmt.Errorf("%s: no servers", p.Notation())
+		return fmt.Errorf("%s: no servers", p.Tree.Notation())
 	}
 	return nil
 }

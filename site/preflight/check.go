@@ -81,7 +81,11 @@ func measured(ctx context.Context, j fabric.Joined, switches map[string]string, 
 
 // halfWay names the switch half way on a path.
 func halfWay(t *topology.Tree) func(from, to, path int) string {
-	return func(from, to, path int) string { return t.SwitchName(t.Turn(from, to, path)) }
+	return func(from, to, path int) string {
+		links := t.PathLinks(from, to, path)
+		_, high := t.Ends(links[len(links)/2])
+		return t.SwitchName(high.Switch)
+	}
 }
 
 // intended returns the server and leaf of each machine.

@@ -130,7 +130,7 @@ func (j *Job) Routes() (*opensm.Routes, error) {
 	need := r.Use().Need
 	if need > 0 && j.Plan.Tree.Cables() > 1 {
 		return nil, fmt.Errorf("with the dead cables of %s the plan's paths to a host come down by several cables of a spine, and a table has one: "+
-			"take --routes none, the phases over the present tables", j.Plan.Notation())
+			"take --routes none, the phases over the present tables", j.Plan.Tree.Notation())
 	}
 	if need > 0 {
 		return nil, fmt.Errorf("the plan needs 2^%d paths from a leaf to a host, and a program that chooses no addresses has one: "+

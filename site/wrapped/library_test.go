@@ -108,7 +108,7 @@ func TestPlans(t *testing.T) {
 		built(t, topology.Options{Ports: 8, Leaves: 8}, "leaf0-spine0", "leaf3-spine1"),
 	} {
 		got, want := r.read(t, text(t, p)), want(p)
-		expect.True(t, got == want, "%s: the library reads\n%s, want\n%s", p.Notation(), got, want)
+		expect.True(t, got == want, "%s: the library reads\n%s, want\n%s", p.Tree.Notation(), got, want)
 	}
 }
 

@@ -35,7 +35,7 @@ func TestJob(t *testing.T) {
 		hosts = append(hosts, Host{Node: network.Node(v), Name: fmt.Sprintf("n%d.x", v), Ranks: 2})
 	}
 	j := expect.Value(NewJob(whole, net, hosts))(t)
-	if down := fmt.Sprint(j.Plan.DownNames()); down != "[leaf0-spine0]" || j.Ranks() != 12 || j.Plan.Paths.Most > 1 {
+	if down := fmt.Sprint(j.Plan.Tree.DownNames()); down != "[leaf0-spine0]" || j.Ranks() != 12 || j.Plan.Paths.Most > 1 {
 		t.Errorf("down %s, %d ranks, paths %+v", down, j.Ranks(), j.Plan.Paths)
 	}
 	var b bytes.Buffer
@@ -82,7 +82,7 @@ func TestJobOfThreeLevels(t *testing.T) {
 		hosts = append(hosts, Host{Node: network.Node(v), Name: fmt.Sprint("n", v), Ranks: 1})
 	}
 	j := expect.Value(NewJob(whole, net, hosts))(t)
-	if down := fmt.Sprint(j.Plan.DownNames()); down != "[sw08-sw12 sw15-sw17]" && down != "[sw08-sw12 sw15-sw18]" {
+	if down := fmt.Sprint(j.Plan.Tree.DownNames()); down != "[sw08-sw12 sw15-sw17]" && down != "[sw08-sw12 sw15-sw18]" {
 		t.Errorf("dead are %s", down)
 	}
 }

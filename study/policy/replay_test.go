@@ -326,7 +326,7 @@ func TestRoles(t *testing.T) {
 			Setting: builder.Setting{Mode: "unsynchronised"}, Plan: p, BitPerSec: s.BitPerSec, Size: func(uint64, int) int { return s.Fragment }, Equal: true,
 		}, nil))(t)
 		got, err := s.unsynchronised(routing.Spread, deadOf(links))
-		_, builders := tree.RoleRanks()
+		_, _, builders := tree.RoleRanks()
 		events := o.Events[0]
 		if builders != nil {
 			events = o.Events[builders[0]]

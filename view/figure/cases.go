@@ -76,6 +76,11 @@ func efficiency(s Source, f *Figure) {
 	if spread {
 		f.Caption += " Bars are the 95 % intervals of the ratios to the control, times the efficiency of the control."
 	}
+	if groups := byDeadLinks(cases); groups != nil && !spread {
+		f.Caption = strings.Replace(f.Caption, "filled squares are "+how, "bars are "+how+", those with the same dead links side by side; cases of one schedule have one colour", 1)
+		f.Panels = grouped(groups, most, func(c results.Case) string { return efficiencyText(results.Label(c, cases), c, nil, how) })
+		return
+	}
 	texts := make([]string, len(cases))
 	for i, x := range cases {
 		texts[i] = efficiencyText(results.Label(x, cases), x, spans[i], how)

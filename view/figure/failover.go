@@ -1,8 +1,10 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -35,7 +37,8 @@ const manyFailovers = 12
 
 // failover shows the reactions to links that died, over the time of each case and stage by stage.
 func failover(s Source, f *Figure) {
-	f.Caption = "Above, goodput of one server in each interval as in throughput over time. Triangles on the dashed lines are links that died (▼) or came back (▲), " +
+	f.Caption = "First, the throughput that each case lost while it ran, as the time that it would have taken before the link died; the least first. " +
+		"Then the goodput of one server in each interval as in throughput over time. Triangles on the dashed lines are links that died (▼) or came back (▲), " +
 		"a ring is first aid in place, a diamond the end of the first exchange on the new plan. " +
 		"Below, each fail-over from the moment it was seen, on a logarithmic scale; each part of a bar is a stage, and the mark at its end says which. " +
 		"Of more than " + whole(manyFailovers) + " in a case, the median and the greatest of each stage."
@@ -48,6 +51,9 @@ func failover(s Source, f *Figure) {
 		f.Missing = "No case has a fail-over."
 		return
 	}
+	if p := lostPanel(cases); p != nil {
+		f.Panels = append(f.Panels, *p)
+	}
 	most := s.failoverTimes(f)
 	var rows []bar
 	for _, c := range cases {
@@ -55,6 +61,35 @@ func failover(s Source, f *Figure) {
 	}
 	f.Panels = append(f.Panels, barPanel(rows))
 	f.Caption += s.limitCaption(most)
+}
+
+// lostPanel has a bar for each case with a dead link: the throughput that it lost, the least first. nil:
+// no case knows it.
+func lostPanel(cases []results.Case) *Panel {
+	rows := caseRows{label: "throughput lost, s"}
+	lost := map[key]float64{}
+	for _, c := range cases {
+		if sec, known := c.LostSec(); known {
+			lost[keyOf(c)] = sec
+			rows.cases, rows.most = append(rows.cases, c), max(rows.most, 1.15*sec)
+		}
+	}
+	if rows.most == 0 {
+		return nil
+	}
+	slices.SortStableFunc(rows.cases, func(a, b results.Case) int { return cmp.Compare(lost[keyOf(a)], lost[keyOf(b)]) })
+	for _, c := range rows.cases {
+		rows.texts = append(rows.texts, fmt.Sprintf("%s: %.2f s lost", policyLabel(c, cases), lost[keyOf(c)]))
+	}
+	rows.drawRow = func(c draw.Canvas, p *plot.Plot, i int, row float64) {
+		sec := lost[keyOf(rows.cases[i])]
+		c.FillPolygon(blue, box(at(c, p, 0, row-0.3), at(c, p, sec, row+0.3)))
+		style := textStyle(smallSize, Ink)
+		style.YAlign = text.YCenter
+		end := at(c, p, sec, row)
+		c.FillText(style, vg.Point{X: end.X + 6, Y: end.Y}, fmt.Sprintf("%.2f s", sec))
+	}
+	return &rows.panel()[0]
 }
 
 // HasFailovers reports whether any case has fail-overs.
@@ -106,7 +141,7 @@ func (s Source) failoverTimes(f *Figure) (most float64) {
 		if len(all[i]) > 0 && most > 0 {
 			c.LinkEvents = changes(c)
 			p := s.timePanel(c, all[i], u, most)
-			p.plot.Y.Max *= 1.3 // room for the marks
+			p.plot.Y.Max *= 1.25 // room for the marks
 			p.plot.Add(reactions(c.Failovers))
 			f.addOf(i, policyLabel(c, cases), p)
 		}

@@ -62,6 +62,7 @@ type Figure struct {
 type Panel struct {
 	Title         string
 	Says          string // what is to be seen, in words
+	Plain         bool   // all that it shows is equal, as Says says
 	Cells         *Cells // of a map with many squares; nil: each says its own
 	Case          int    // index in the summary; -1: all cases
 	plot          *plot.Plot

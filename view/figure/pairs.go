@@ -117,10 +117,7 @@ func plannedPairs(p *plan.Plan) *grid {
 		return nil
 	}
 	t := p.Tree
-	positions := make([]int, t.Servers())
-	for rank := range positions {
-		positions[rank] = t.Position(rank)
-	}
+	positions := t.Positions()
 	g, path := newGrid(positions), []topology.Wire(nil)
 	for m := range p.Schedule.All() {
 		most := 1
@@ -257,6 +254,9 @@ type Cells struct {
 // mostSquares is the number of servers up to which each square has its own text.
 const mostSquares = 20
 
+// mostPlanned is the number of servers up to which a script shows the squares of a planned map.
+const mostPlanned = 128
+
 func (g *grid) panel(title string, index int, scales map[bool]mapScale) Panel {
 	n := float64(len(g.positions))
 	scale := scales[g.measured]
@@ -266,7 +266,7 @@ func (g *grid) panel(title string, index int, scales map[bool]mapScale) Panel {
 		cells[i] = v * scale.by
 	}
 	g = &grid{g.positions, cells, g.measured}
-	says := g.extent(u)
+	says, plain := g.extent(u)
 	p := squares(len(g.positions), len(g.positions), ramp, func(src, dst int) uint8 {
 		v := g.cells[src*len(g.positions)+dst]
 		if math.IsNaN(v) {
@@ -285,8 +285,8 @@ func (g *grid) panel(title string, index int, scales map[bool]mapScale) Panel {
 	if !g.measured {
 		title += " (planned)"
 	}
-	out := Panel{Title: title, Says: says, Case: index, plot: p, width: panelWidth, height: panelWidth * 0.86}
-	if len(g.positions) > mostSquares {
+	out := Panel{Title: title, Says: says, Plain: plain, Case: index, plot: p, width: panelWidth, height: panelWidth * 0.86}
+	if len(g.positions) > mostSquares && (g.measured || len(g.positions) <= mostPlanned) {
 		out.Cells = &Cells{g.positions, make([]float64, len(cells)), most / u.Size, u.Name}
 		for i, v := range cells {
 			out.Cells.Values[i] = v / u.Size
@@ -295,7 +295,8 @@ func (g *grid) panel(title string, index int, scales map[bool]mapScale) Panel {
 	return out
 }
 
-func (g *grid) extent(u results.RateUnit) string {
+// extent says from where to where the squares go, and whether all are equal.
+func (g *grid) extent(u results.RateUnit) (says string, plain bool) {
 	var order []int
 	for i, v := range g.cells {
 		if !math.IsNaN(v) {
@@ -303,15 +304,15 @@ func (g *grid) extent(u results.RateUnit) string {
 		}
 	}
 	if order == nil {
-		return "No pair is known."
+		return "No pair is known.", true
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.cells[a], g.cells[b]) })
 	least, middle, most := order[0], order[len(order)/2], order[len(order)-1]
 	if g.cells[least] == g.cells[most] {
-		return fmt.Sprintf("All pairs have %s.", rateText(g.cells[most], u))
+		return fmt.Sprintf("All pairs have %s.", rateText(g.cells[most], u)), true
 	}
 	return fmt.Sprintf("From %s (%s) to %s (%s), median %s.", figuresOf(g.cells[least]/u.Size), g.pair(least),
-		figuresOf(g.cells[most]/u.Size), g.pair(most), rateText(g.cells[middle], u))
+		figuresOf(g.cells[most]/u.Size), g.pair(most), rateText(g.cells[middle], u)), false
 }
 
 func (g *grid) pair(i int) string {

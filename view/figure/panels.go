@@ -58,7 +58,11 @@ func (s Source) limitCaption(most float64) string {
 	if s.linkLimit() == 0 {
 		return ""
 	}
-	return " The dashed line across is what a link leaves for messages." + s.beyond(most)
+	text := " The dashed line across is what a link leaves for messages." + s.beyond(most)
+	if 1.05*most > s.axisEnd(most) {
+		text += " They end at the edge of the drawing."
+	}
+	return text
 }
 
 func (s Source) drawLimit(c draw.Canvas, p *plot.Plot, u results.RateUnit) {
@@ -77,7 +81,7 @@ func upDown(up bool) string {
 func (s Source) timePanel(of results.Case, list []moment, u results.RateUnit, most float64) Panel {
 	p := newPlot()
 	p.X.Label.Text, p.Y.Label.Text = "s", u.Name
-	p.Y.Min, p.Y.Max = 0, most/u.Size*1.05
+	p.Y.Min, p.Y.Max = 0, s.axisEnd(most)/u.Size
 	p.X.Min, p.X.Max = 0, list[len(list)-1].t*1.03
 	p.Add(gridlines(false, true), brush(func(c draw.Canvas, p *plot.Plot) {
 		borders := s.borders(of)
@@ -104,7 +108,16 @@ func (s Source) timePanel(of results.Case, list []moment, u results.RateUnit, mo
 			}
 		}
 	}))
-	return Panel{Says: timeText(of.LinkEvents, list, u), plot: p, width: panelWidth, height: panelHeight}
+	return Panel{Says: timeText(of.LinkEvents, list, u), Plain: len(of.LinkEvents) == 0 && steady(list), plot: p, width: panelWidth, height: panelHeight}
+}
+
+// axisEnd is the end of an axis of rates: a quarter above what a link leaves for messages, so that a
+// sample that is far above it squeezes no other; without that limit a little above the greatest.
+func (s Source) axisEnd(most float64) float64 {
+	if limit := s.linkLimit(); limit > 0 {
+		return min(1.05*most, 1.25*limit)
+	}
+	return 1.05 * most
 }
 
 // borders returns when the slices of a case that count begin, except the first.
@@ -134,12 +147,13 @@ func parted(list []moment, borders []float64) (out [][]moment) {
 // drawMoments draws the band and the mean of a slice, and returns the points of the mean.
 func drawMoments(c draw.Canvas, p *plot.Plot, list []moment, u results.RateUnit) (mean []vg.Point) {
 	var band []vg.Point
+	on := func(t, rate float64) vg.Point { return at(c, p, t, min(rate/u.Size, p.Y.Max)) }
 	for _, m := range list {
-		mean = append(mean, at(c, p, m.t, m.goodput.Mean/u.Size))
-		band = append(band, at(c, p, m.t, m.goodput.Max/u.Size))
+		mean = append(mean, on(m.t, m.goodput.Mean))
+		band = append(band, on(m.t, m.goodput.Max))
 	}
 	for _, m := range slices.Backward(list) {
-		band = append(band, at(c, p, m.t, m.goodput.Min/u.Size))
+		band = append(band, on(m.t, m.goodput.Min))
 	}
 	if len(mean) == 1 {
 		c.DrawGlyphNoClip(draw.GlyphStyle{Color: blue, Radius: 1, Shape: draw.CircleGlyph{}}, mean[0])
@@ -167,6 +181,15 @@ func sayMoments(c draw.Canvas, line []vg.Point, list []moment, u results.RateUni
 		sayBox(c, vg.Point{X: left, Y: c.Min.Y}, vg.Point{X: right, Y: c.Max.Y - 10},
 			fmt.Sprintf("at %.2f s: mean %s, servers from %s to %s", m.t, rateText(m.goodput.Mean, u), figuresOf(m.goodput.Min/u.Size), figuresOf(m.goodput.Max/u.Size)))
 	}
+}
+
+// steady reports whether all servers have about the same at all times.
+func steady(list []moment) bool {
+	low, high := list[0].goodput.Min, 0.0
+	for _, m := range list {
+		low, high = min(low, m.goodput.Min), max(high, m.goodput.Max)
+	}
+	return high-low <= alike*high
 }
 
 func timeText(events []results.LinkEvent, list []moment, u results.RateUnit) string {
@@ -248,6 +271,10 @@ func (s Source) serverPanel(list []served, ports int, u results.RateUnit, most f
 	}
 	says := fmt.Sprintf("From %s of server %d to %s of server %d, mean %s.",
 		figuresOf(least.goodput/u.Size), least.server, figuresOf(best.goodput/u.Size), best.server, rateText(mean*u.Size, u))
+	plain := best.goodput-least.goodput <= alike*mean*u.Size
+	if plain {
+		says = fmt.Sprintf("All servers have %s, within %.0f %%.", rateText(mean*u.Size, u), 100*alike)
+	}
 	p.Add(gridlines(false, true), brush(func(c draw.Canvas, p *plot.Plot) {
 		for n := ports; ports > 0 && float64(n) <= last; n += ports {
 			x := at(c, p, float64(n)-0.5, 0).X
@@ -266,8 +293,11 @@ func (s Source) serverPanel(list []served, ports int, u results.RateUnit, most f
 			sayBox(c, vg.Point{X: low, Y: c.Min.Y}, vg.Point{X: high, Y: c.Max.Y}, fmt.Sprintf("server %d: %s", x.server, rateText(x.goodput, u)))
 		}
 	}))
-	return Panel{Says: says, plot: p, width: panelWidth, height: panelHeight}
+	return Panel{Says: says, Plain: plain, plot: p, width: panelWidth, height: panelHeight}
 }
+
+// alike is the share of their mean by which servers differ that have the same.
+const alike = 0.02
 
 // A trial is one slice of a case beside the control of its round.
 type trial struct {

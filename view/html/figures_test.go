@@ -69,7 +69,7 @@ func TestData(t *testing.T) {
 // something on it.
 func TestDrawn(t *testing.T) {
 	s := small(t)
-	panels := map[string]int{"efficiency": 1, "rounds": 2, "throughput": 1, "timeline": 3, "failover": 2, "servers": 3, "pairs": 3, "tree": 3, "waits": 1}
+	panels := map[string]int{"efficiency": 1, "rounds": 2, "throughput": 1, "timeline": 3, "failover": 3, "servers": 3, "pairs": 3, "tree": 3, "waits": 1}
 	for _, name := range figure.Names() {
 		f := build(t, name, s)
 		expect.True(t, len(f.Panels) == panels[name] && f.Title != "" && f.Caption != "" && f.Missing == "",
@@ -163,12 +163,12 @@ func TestShortIntervals(t *testing.T) {
 	expect.True(t, strings.Join(got, ",") == strings.Join(want, ","), "box %v, want %v", got, want)
 }
 
-// One panel for each case with a fail-over, each with its policy, and one for all. Of
+// One panel for each case with a fail-over, each with its policy, between one with what each lost and one for all. Of
 // many fail-overs of one case only two bars are drawn.
 func TestFailoverFigure(t *testing.T) {
 	s := FailedOver(t)
 	f := build(t, "failover", s)
-	if len(f.Panels) != len(s.Run.Summary.Cases)+1 || f.Panels[len(f.Panels)-1].Case != -1 || f.Panels[6].Title != "flapping, fors" || f.Panels[4].Title != "link dies fors" {
+	if len(f.Panels) != len(s.Run.Summary.Cases)+2 || f.Panels[len(f.Panels)-1].Case != -1 || f.Panels[7].Title != "flapping, fors" || f.Panels[5].Title != "link dies fors" {
 		t.Errorf("%d panels, the last but one %q", len(f.Panels), f.Panels[len(f.Panels)-2].Title)
 	}
 	var svg bytes.Buffer

@@ -200,7 +200,8 @@ type figureView struct {
 	Kind                              kind
 	Panels                            []panelView
 	Trees                             []treeView
-	// Heads, Rows and Legend are a table before the drawings.
+	Plain                             []string // what drawings would say in which nothing differs
+	// Heads, Rows and Legend are a table below the drawings.
 	Heads  []string
 	Rows   [][]string
 	Legend string
@@ -240,6 +241,7 @@ func viewOf(index int, in Input) (runView, error) {
 			return v, err
 		}
 		fv := figureView{ID: v.ID + "-" + name, Name: name, Title: f.Title, Caption: unbroken.Replace(f.Caption), Missing: f.Missing}
+		fv.Plain = plain(f)
 		if fv.Panels, err = draw(f, index); err != nil {
 			return v, err
 		}
@@ -249,6 +251,25 @@ func viewOf(index int, in Input) (runView, error) {
 		v.Figures = append(v.Figures, fv)
 	}
 	return v, nil
+}
+
+// plain takes the panels in which nothing differs from a figure, and returns what each says.
+func plain(f *figure.Figure) (out []string) {
+	var said []string
+	titles := map[string][]string{}
+	f.Panels = slices.DeleteFunc(f.Panels, func(p figure.Panel) bool {
+		if p.Plain {
+			if titles[p.Says] == nil {
+				said = append(said, p.Says)
+			}
+			titles[p.Says] = append(titles[p.Says], p.Title)
+		}
+		return p.Plain
+	})
+	for _, text := range said {
+		out = append(out, fmt.Sprintf("Not drawn, since nothing differs: %s: %s", strings.Join(titles[text], "; "), unbroken.Replace(text)))
+	}
+	return out
 }
 
 func draw(f *figure.Figure, index int) ([]panelView, error) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/report"
 	"evbench/results"
 	"evbench/view/figure"
@@ -238,8 +239,33 @@ func legendOf(cases []results.Case) string {
 		text += fmt.Sprintf(" Resolved: that half is at most %s of the figure, and the control reached its prediction. Ranked: not resolved, but the interval overlaps no interval of a compared case, or the two differ by less than %[1]s. Unresolved: neither.",
 			results.ToleranceText())
 	}
-	return unbroken.Replace(text) + " unsync: unsynchronised, free: free-running. Dead: dead links and timed failures. " +
-		"Bound: the least number of phases in which no link is shared. " + none + ": not given."
+	return unbroken.Replace(text) + wordsOf(cases) + " Dead: dead links and timed failures. Bound: the least number of phases in which no link is shared. " + none + ": not given."
+}
+
+// wordsOf explains the words of the table that its cases have.
+func wordsOf(cases []results.Case) (text string) {
+	has := func(word string) bool {
+		return slices.ContainsFunc(cases, func(c results.Case) bool {
+			return strings.HasPrefix(c.Schedule, word) || strings.HasPrefix(c.Routing, word) || string(c.Mode) == word
+		})
+	}
+	for _, x := range [][2]string{
+		{string(modes.Sync), "Phase: a step of an exchange, in which each server sends to at most one and receives from at most one; then all wait."},
+		{"linear-shift", "linear-shift: in each phase every server sends to the one that is so many places further."},
+		{"fors", "FORS: schedule and paths planned together around dead links."},
+		{string(modes.Ordered), "ordered: tokens instead of phases say when a message may start."},
+		{string(modes.Unsync), "unsync: unsynchronised, without phases."},
+		{string(modes.FreeRunning), "free: free-running, the order of the schedule without waiting."},
+		{"pinned", "pinned: the plan, not a table, chooses the path of each message."},
+		{"minhop", "minhop: tables with a shortest path to each destination through the port with the fewest."},
+		{"ftree", "ftree: OpenSM's tables for fat trees."},
+		{"spread", "spread: as minhop, but each leaf takes another spine in place of a dead link."},
+	} {
+		if has(x[0]) {
+			text += " " + x[1]
+		}
+	}
+	return text
 }
 
 // The page of a run and pages of a run that goes on share these.

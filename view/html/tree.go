@@ -15,6 +15,9 @@ import (
 	"evbench/view/figure"
 )
 
+// mostTrees is the most bytes of a run's trees on a page.
+const mostTrees = 900 << 10
+
 func treeFigure(index int, s figure.Source) figureView {
 	run := runID(index)
 	v := figureView{
@@ -22,7 +25,7 @@ func treeFigure(index int, s figure.Source) figureView {
 		Caption: "Leaves are below, spines above; a dot is a server. The half of a cable at the leaf shows what the leaf sends to the spine, " +
 			"the half at the spine what the spine sends to the leaf. Wider and darker (in a dark page: lighter) is more. Dead links are dashed and crossed out.",
 	}
-	cases := s.Run.Summary.Cases
+	cases, size := s.Run.Summary.Cases, 0
 	for i, x := range s.Trees() {
 		if !x.Known() {
 			continue
@@ -36,6 +39,10 @@ func treeFigure(index int, s figure.Source) figureView {
 		t.ID, t.Case = fmt.Sprintf("%s-%d", v.ID, i), caseID(index, i)
 		if l := x.Loads; l != nil {
 			t.Phases, t.Data, t.Strip = l.Phases, pack(l), strip(l)
+		}
+		if size += len(t.SVG) + len(t.Data); size > mostTrees {
+			v.Caption += fmt.Sprintf(" For the page not to grow too large, only %d of %d cases are drawn; evbench plot tree --case NAME draws another.", len(v.Trees), len(cases))
+			break
 		}
 		v.Trees = append(v.Trees, t)
 	}
@@ -151,12 +158,15 @@ func (c drawing) view(title string) treeView {
 	across, rows := c.hosts()
 	_, bottom := c.at(figure.Place{})
 	var b, marks strings.Builder
-	fmt.Fprintf(&b, `<svg class="tree-svg" viewBox="0 0 %d %.0f" tabindex="0" role="group" aria-label="%d cables between switches. Arrow keys go from cable to cable."><g class="links %s">`,
-		treeWidth, bottom+30+9*float64(rows), len(c.Cables.Cables), many(len(c.Cables.Cables) > 120))
+	fmt.Fprintf(&b, `<svg class="tree-svg%s" viewBox="0 0 %d %.0f" tabindex="0" role="group" aria-label="%d cables between switches. Arrow keys go from cable to cable."><g class="links %s">`,
+		c.roomy(), treeWidth, bottom+30+9*float64(rows), len(c.Cables.Cables), many(len(c.Cables.Cables) > 120))
 	loads, crossed, slow, deciding := false, false, false, false
-	beside := c.Beside()
+	beside, scale := c.Beside(), c.Most
+	if c.equal() {
+		scale *= 6 // no darker than a link of few
+	}
 	for i, k := range c.Cables.Cables {
-		c.draw(&b, &marks, k, 4*float64(beside[i]))
+		c.draw(&b, &marks, k, scale, 4*float64(beside[i]))
 		loads, crossed, slow, deciding = loads || k.Up+k.Down > 0, crossed || k.Dead || k.Timed, slow || k.Slow, deciding || k.Deciding
 	}
 	fmt.Fprintf(&b, `</g><g class="marks" aria-hidden="true">%s</g>`, marks.String())
@@ -174,7 +184,7 @@ func (c drawing) view(title string) treeView {
 	const line = `viewBox="0 0 28 10" aria-hidden="true"><path class="`
 	add(loads, line+`l0" d="M0 5H28"/>`, "0", "0")
 	for i, phase := range [...]string{"1", "2", "3", "4–5", "6–8", "9 and more"} {
-		add(loads, fmt.Sprintf(`%sl%d" d="M0 5H28"/>`, line, i+1), "≤ "+c.Amount(c.Most*float64(i+1)/6), phase)
+		add(loads, fmt.Sprintf(`%sl%d" d="M0 5H28"/>`, line, i+1), "≤ "+c.Amount(scale*float64(i+1)/6), phase)
 	}
 	add(crossed, line+`gone" d="M0 5H28"/><path class="x" d="M10 1l8 8m0 -8l-8 8"/>`, "dead", "")
 	const round = `class="sign" viewBox="0 0 16 14" aria-hidden="true"><path class="sign `
@@ -186,9 +196,24 @@ func (c drawing) view(title string) treeView {
 	return v
 }
 
+// roomy is a class for drawings whose switches have room for their names on a small screen, too.
+func (c drawing) roomy() string {
+	for _, list := range c.Levels {
+		if len(list) > 8 || slices.ContainsFunc(list, func(s figure.Switch) bool { return len(s.Name) > 7 }) {
+			return ""
+		}
+	}
+	return " roomy"
+}
+
+// equal reports whether all cables that are not dead carry the same, both up and down.
+func (c drawing) equal() bool {
+	return !slices.ContainsFunc(c.Cables.Cables, func(k figure.Cable) bool { return !k.Dead && (k.Up != c.Most || k.Down != c.Most) })
+}
+
 // draw draws a cable, shifted where it has parallel cables: an invisible wide line for the pointer,
 // one for each direction, and marks above all lines.
-func (c drawing) draw(b, marks *strings.Builder, k figure.Cable, shift float64) {
+func (c drawing) draw(b, marks *strings.Builder, k figure.Cable, scale, shift float64) {
 	x1, y1 := c.at(k.Low)
 	x2, y2 := c.at(k.High)
 	x1, x2 = x1+shift, x2+shift
@@ -218,7 +243,7 @@ func (c drawing) draw(b, marks *strings.Builder, k figure.Cable, shift float64) 
 	fmt.Fprintf(b, `<g class="%s"><title>%s</title><path class="h" d="%s"/>`, class, html(k.Title), whole)
 	if !k.Dead {
 		half := func(load, x1, y1, x2, y2 float64) {
-			fmt.Fprintf(b, `<path class="l%d%s" d="M%.1f %.0fL%.1f %.0f"/>`, step(load/max(c.Most, 1e-9)), slow, x1, y1, x2, y2)
+			fmt.Fprintf(b, `<path class="l%d%s" d="M%.1f %.0fL%.1f %.0f"/>`, step(load/max(scale, 1e-9)), slow, x1, y1, x2, y2)
 		}
 		half(k.Up, x1, y1, (x1+x2)/2, (y1+y2)/2)
 		half(k.Down, (x1+x2)/2, (y1+y2)/2, x2, y2)

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"evbench/internal/show"
 	"evbench/plan"
@@ -120,13 +119,13 @@ func Compare(older, newer *plan.Plan) Diff {
 func says(p *plan.Plan) []Line {
 	words := p.Tree.Words()
 	return []Line{
-		{Key: "topology", Old: p.Notation()},
+		{Key: "topology", Old: p.Tree.Notation()},
 		{Key: "fill", Old: words.Fill},
 		{Key: "spines", Old: fmt.Sprint(p.Tree.Spines())},
-		{Key: "down", Old: orNone(p.DownNames())},
+		{Key: "down", Old: show.OrNone(p.Tree.DownNames())},
 		{Key: "readers", Old: cmp.Or(words.Readers, "all")},
 		{Key: "builders", Old: cmp.Or(words.Builders, "all")},
-		{Key: "unreachable", Old: orNone(plan.PairNames(p.Unreachable))},
+		{Key: "unreachable", Old: show.OrNone(plan.PairNames(p.Unreachable))},
 		{Key: "schedule", Old: p.ScheduleName()},
 		{Key: "routing", Old: p.Routing},
 	}
@@ -239,5 +238,3 @@ func (f Figures) figure(name string) (value float64, known bool) {
 	}
 	return 0, false
 }
-
-func orNone(names []string) string { return cmp.Or(strings.Join(names, ","), "none") }

@@ -153,7 +153,7 @@ func TestCompareMoves(t *testing.T) {
 					got := *plandiff.Compare(a, b).Messages
 					first := got.First
 					if got.First = nil; !reflect.DeepEqual(got, want) {
-						t.Fatalf("%s, %v to %v: %+v, want %+v", tr.Notation(), a.DownNames(), b.DownNames(), got, want)
+						t.Fatalf("%s, %v to %v: %+v, want %+v", tr.Notation(), a.Tree.DownNames(), b.Tree.DownNames(), got, want)
 					}
 					expect.MustTrue(t, len(first) == min(plandiff.FirstMoves, want.Moved), "%d of %d moves listed", len(first), want.Moved)
 					compared++
