@@ -19,7 +19,7 @@ func TestLabels(t *testing.T) {
 		}
 		want := expect.Value(Read([]byte(text), o))(t)
 		for _, label := range []string{
-			"[1,0]<stdout>:", "[1,0]<stdout>: ", "[prterun-node1-4242@1,0]<stdout>: ", "        [1,0]<stdout>: ", "Mon Jan 12 10:00:00 2026[1,0]<stdout>:",
+			"[1,0]<stdout>:", "[1,0]<stdout>: ", "[prterun-node1-4242@1,0]<stdout>: ", "        [1,0]<stdout>: ", "Mon Jan 12 10:00:00 2026[1,0]<stdout>:", "Mon Jan 12 10:00:00 2026<stdout>:",
 			"2026-01-12T10:00:00.123456Z ", "[10:00:00] ", "0: ", "  0: ", "00: ", "[0] ", "node001 0: ", "n1.cluster.example 12: ", "[pod/osu-launcher-x7k2p/osu] ",
 		} {
 			lines := strings.SplitAfter(strings.TrimPrefix(text, "\n"), "\n")
@@ -30,6 +30,16 @@ func TestLabels(t *testing.T) {
 			expect.True(t, reflect.DeepEqual(got, want), "%s with %q: %+v, want %+v", name, label, got, want)
 		}
 	}
+}
+
+// mpirun --xml has labels behind the lines, too.
+func TestXML(t *testing.T) {
+	text := "<mpirun>\n"
+	for l := range strings.Lines(osuFull) {
+		text += `<stdout rank="0">` + strings.TrimSuffix(l, "\n") + "&#010;</stdout>\n"
+	}
+	r := expect.Value(Read([]byte(text+"</mpirun>\n"), Options{}))(t)
+	expect.True(t, r.Bytes == 8192 && r.Seconds == 41e-6 && len(r.Notes) == 1, "%+v", r)
 }
 
 func TestEndsOfTables(t *testing.T) {
