@@ -7,53 +7,8 @@ import (
 
 	"evbench/internal/answer"
 	"evbench/internal/show"
-	"evbench/plan/verify"
-	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
-
-// Takes says how long a plan takes.
-func (p *Plan) Takes(cost Cost) string {
-	if p.Routing == NoRouting {
-		return show.Plural(p.Phases(), "phase", "phases")
-	}
-	return fmt.Sprintf("%s takes %.6g message times, %s of the link rate", p.named(), cost.Duration, show.Percent(cost.Synchronised()))
-}
-
-// Answer says what a plan promises: how long it takes, and how far that is from the least, where all
-// links have one rate.
-func (p *Plan) Answer(cost Cost) answer.Answer {
-	a := Question(p.Tree)
-	a.Sentence = p.Takes(cost)
-	if p.Routing == NoRouting {
-		a.Verdict = answer.Unknown
-		a.Sentence += "; without routes nothing is known of links that messages share."
-		a.Next = []string{p.command("--schedule", p.ScheduleName())}
-		return a
-	}
-	least := float64(p.Bound.Phases)
-	switch over := cost.Duration - least; {
-	case least == 0:
-		a.Verdict = answer.Unknown
-		a.Sentence += "; the least is not known."
-	case over <= 0:
-		a.Verdict = answer.Good
-		a.Sentence += ": no plan is shorter."
-		a.Why = []string{"bound proven by " + p.Proof()}
-	case p.Pinned():
-		a.Verdict = answer.Unknown
-		a.Sentence += fmt.Sprintf(": no plan needs less than %d, and whether one of less than %.6g exists is not known.", p.Bound.Phases, cost.Duration)
-		a.Why = []string{"bound proven by " + p.Proof()}
-	default:
-		a.Verdict = answer.Bad
-		a.Sentence += fmt.Sprintf(": messages share links, and %d is the bound.", p.Bound.Phases)
-		a.Next = []string{p.command("--schedule", schedules.FORS)}
-	}
-	if n := p.Tree.Names(); n != nil && n.Guess != "" {
-		a.Verdict, a.Sentence = answer.Unknown, a.Sentence+" The share is a guess: "+n.Guess+"."
-	}
-	return a
-}
 
 // Question begins the answer on a plan of a tree.
 func Question(t *topology.Tree) answer.Answer {
@@ -61,18 +16,6 @@ func Question(t *topology.Tree) answer.Answer {
 		return answer.Answer{Question: fmt.Sprintf("How long does the exchange take without %s?", show.Plural(dead, "dead link", "dead links"))}
 	}
 	return answer.Answer{Question: "How long does the exchange take?"}
-}
-
-func (p *Plan) named() string {
-	if p.Pinned() {
-		return p.ScheduleName()
-	}
-	return p.ScheduleName() + " over " + p.Routing
-}
-
-// command is the command that plans for the same tree in another way.
-func (p *Plan) command(more ...string) string {
-	return answer.Typed(append(append([]string{"evbench", "plan"}, TreeFlags(p.Tree)...), more...)...)
 }
 
 // TreeFlags are the flags that name a tree and what is dead in it.
@@ -96,49 +39,4 @@ func TreeFlags(t *topology.Tree) []string {
 		flags = append(flags, "--down", strings.Join(down, ","))
 	}
 	return flags
-}
-
-// Verified says what a judge found in a plan for equal fragments in the file of that name.
-func Verified(name string, r *verify.Report) answer.Answer {
-	a := verified(name, &r.Findings)
-	switch {
-	case !r.Valid:
-	case r.Optimal():
-		a.Sentence += fmt.Sprintf(", and no plan needs fewer than its %s.", show.Plural(r.Phases, "phase", "phases"))
-		a.Why = []string{"bound proven by " + r.Bound.Kind}
-	case r.Bound != nil && r.Bound.Proven && r.Bound.Gap > 0:
-		a.Sentence += fmt.Sprintf("; it has %s more than the bound of %d.", show.Plural(r.Bound.Gap, "phase", "phases"), r.Bound.Phases)
-		a.Why = []string{"bound proven by " + r.Bound.Kind}
-	case r.Bound != nil && !r.Bound.Proven:
-		a.Sentence += "; its bound was not checked."
-		a.Next = []string{answer.Typed("evbench", "verify", "--bound", name)}
-	default:
-		a.Sentence += "."
-	}
-	return a
-}
-
-// VerifiedOrdered is Verified of an ordered plan.
-func VerifiedOrdered(name string, r *verify.OrderedReport) answer.Answer {
-	a := verified(name, &r.Findings)
-	switch {
-	case !r.Valid:
-	case r.Bound != nil && r.Bound.Proven:
-		a.Sentence += fmt.Sprintf(", and takes %s longer than the bound.", show.Percent(1/r.Bound.Ratio-1))
-	default:
-		a.Sentence += "."
-	}
-	return a
-}
-
-func verified(name string, f *verify.Findings) answer.Answer {
-	if name == "-" {
-		name = "The plan"
-	}
-	a := answer.Answer{Question: "Is this plan what it claims to be?", Verdict: answer.Of(f.Valid), Sentence: name + " is valid"}
-	if !f.Valid {
-		a.Sentence = fmt.Sprintf("%s is not valid: %s.", name, show.Plural(f.Total, "offence", "offences"))
-		a.Why = []string{f.Offences[0].Text}
-	}
-	return a
 }

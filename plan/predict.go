@@ -43,8 +43,8 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// ecmpDraws is how many outcomes of the kernel's hash Cost averages over.
-const ecmpDraws = 64
+// ECMPDraws is how many outcomes of the kernel's hash Cost averages over.
+const ECMPDraws = 64
 
 // Cost counts the loads of one exchange. Under ecmp the kernel's hash gives every pair of servers
 // one path. The costs are then means over 64 draws, with seed, seed+1 and so on; a run with this
@@ -62,11 +62,11 @@ func (p *Plan) Cost(w Weight, seed uint64) Cost {
 	}
 	var sum Cost
 	leaf := p.Tree.LeafOfRanks()
-	for i := range uint64(ecmpDraws) {
+	for i := range uint64(ECMPDraws) {
 		c := p.cost(w, func(src, dst int) int { return p.Tables.Hashed(seed+i, leaf[src], src, dst) })
-		sum.Ideal += c.Ideal / ecmpDraws
-		sum.Duration += c.Duration / ecmpDraws
-		sum.Busiest += c.Busiest / ecmpDraws
+		sum.Ideal += c.Ideal / ECMPDraws
+		sum.Duration += c.Duration / ECMPDraws
+		sum.Busiest += c.Busiest / ECMPDraws
 		x := c.Unsynchronised()
 		if i == 0 {
 			sum.Drawn = [2]float64{x, x}

@@ -14,6 +14,7 @@ import (
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
+	"evbench/view/plans"
 )
 
 func restored(t testing.TB, file []byte) *plan.Plan {
@@ -27,7 +28,7 @@ func restored(t testing.TB, file []byte) *plan.Plan {
 func write(t testing.TB, p *plan.Plan) (text, doc []byte) {
 	t.Helper()
 	var a, b bytes.Buffer
-	expect.Must(t, errors.Join(p.WriteText(&a), p.WriteJSON(&b)))
+	expect.Must(t, errors.Join(p.WriteText(&a), plans.WriteJSON(&b, p)))
 	return a.Bytes(), b.Bytes()
 }
 

@@ -79,7 +79,7 @@ func (p *Plan) NameLines() string {
 func (p *Plan) Proof() string {
 	proof := p.Bound.String()
 	if p.Bound.Kind == scheduler.KindHall {
-		proof += " " + strings.Join(leafNames(p.Bound.Subset), ",")
+		proof += " " + strings.Join(LeafNames(p.Bound.Subset), ",")
 	}
 	return proof
 }
@@ -96,7 +96,7 @@ func WeightNames(t *topology.Tree, weights []int64) (out []string) {
 	return out
 }
 
-func leafNames(leaves []int) []string {
+func LeafNames(leaves []int) []string {
 	out := make([]string, len(leaves))
 	for i, l := range leaves {
 		out[i] = fmt.Sprintf("leaf%d", l)

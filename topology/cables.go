@@ -4,9 +4,16 @@ import "slices"
 
 // Damage counts dead cables, and all that the tree ever had. Links of one cable count once.
 func (t *Tree) Damage() (dead, all int) {
+	dead, all = t.damage(false)
+	above, more := t.damage(true)
+	return dead + above, all + more
+}
+
+// damage is Damage of the cables to top switches, or of the others.
+func (t *Tree) damage(above bool) (dead, all int) {
 	for id := range t.dead {
 		l := t.LinkOf(id)
-		if t.Absent(l) || t.CableOf(l)[0] != l {
+		if l.Above != above || t.Absent(l) || t.CableOf(l)[0] != l {
 			continue
 		}
 		if all++; t.dead[id] {
@@ -20,6 +27,9 @@ func (t *Tree) Damage() (dead, all int) {
 // that carries several messages at once, each at the rate of a host, is as many links (Names.Ports,
 // Names.Links).
 func (t *Tree) CableOf(l Link) []Link {
+	if t.names != nil && t.names.Cables != nil && len(t.names.Cables[t.LinkID(l)]) > 0 {
+		return t.names.Cables[t.LinkID(l)]
+	}
 	for _, own := range t.beside(l) {
 		if slices.Contains(own, l) {
 			return own

@@ -13,14 +13,17 @@ import (
 // Names are the network's names for the switches of a tree, by number, its hosts, by rank of their
 // servers, and the ports at the lower and the upper end of its links, by LinkID: 0 of a link without
 // a cable in the network, nil where none is known. Links with the same ports are one cable; so are
-// each Links of those without a cable, 0 meaning 1.
+// each Links of those without a cable, 0 meaning 1. Cables are, by LinkID, the links of one cable between
+// different switches of the tree, which are one switch of the network where Switch has the same number.
 type Names struct {
 	Flags    []string // that give commands the network, nil where it is not known
 	Switches []string
 	Hosts    []string // nil where none is known
 	Ports    [][2]uint8
 	Links    int
-	Guess    string // why shares of the link rate are guesses, "" where they are not
+	Cables   [][]Link // nil: there are none such
+	Switch   []int    // likewise
+	Guess    string   // why shares of the link rate are guesses, "" where they are not
 }
 
 // Named returns the same tree with other names, which Links accepts besides ours and which replace
@@ -187,11 +190,12 @@ func (t *Tree) called(name string) (out []Link, err error) {
 		return nil, nil
 	}
 	sw := slices.Index(t.names.Switches, name)
+	is := func(e End) bool { return e.Switch == sw || sw >= 0 && t.OneSwitch(e.Switch, sw) }
 	for id := range t.dead {
 		l := t.LinkOf(id)
 		low, high := t.Ends(l)
-		if low.Switch == sw || high.Switch == sw || slices.Contains(t.aliases(id), name) {
-			out = append(out, l)
+		if is(low) || is(high) || slices.Contains(t.aliases(id), name) {
+			out = append(out, t.CableOf(l)...)
 		} else if slices.Contains(t.numbers(l), name) {
 			if err := t.Countable(l); err != nil {
 				return nil, err
@@ -199,7 +203,13 @@ func (t *Tree) called(name string) (out []Link, err error) {
 			return t.CableOf(l), nil
 		}
 	}
-	return out, nil
+	slices.SortFunc(out, Link.Compare)
+	return slices.Compact(out), nil
+}
+
+// OneSwitch reports whether two switches are one of the network.
+func (t *Tree) OneSwitch(a, b int) bool {
+	return a == b || t.names != nil && t.names.Switch != nil && t.names.Switch[a] == t.names.Switch[b]
 }
 
 // pairNames names the switches that a link joins, in both orders.

@@ -43,17 +43,12 @@ func (w Words) Lines() string {
 
 // DeadText says how many links are dead, of how many.
 func (t *Tree) DeadText() string {
+	dead, all := t.damage(false)
 	if t.tops == 0 {
-		dead, all := t.Damage()
 		return fmt.Sprintf("%d of %d links", dead, all)
 	}
-	low, below, dead := t.LowerLinks(), 0, t.Dead()
-	for _, l := range dead {
-		if !l.Above {
-			below++
-		}
-	}
-	return fmt.Sprintf("%d of %d links and %d of %d top links", below, low, len(dead)-below, t.AllLinks()-low)
+	above, more := t.damage(true)
+	return fmt.Sprintf("%d of %d links and %d of %d top links", dead, all, above, more)
 }
 
 // ServersText says how many servers there are, and how many read and build where some do one alone.

@@ -82,7 +82,7 @@ func accuracyOf(c *cli.Context) ([]toCompare, error) {
 		}
 		var err error
 		t.open, err = fabricFor(t.scenario, nil)
-		if t.planned, err = plans(c, t.name, t.scenario, err); err == nil {
+		if t.planned, err = planCases(c, t.name, t.scenario, err); err == nil {
 			err = agree(c, t.scenario)
 		}
 		if err != nil {

@@ -25,7 +25,7 @@ func controllerAction(c *cli.Context) error {
 		return err
 	}
 	s, err := readNamed(c, c.Args().First(), scenario.Hosts)
-	planned, err := plans(c, c.Args().First(), s, err)
+	planned, err := planCases(c, c.Args().First(), s, err)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"evbench/internal/proc"
 	"evbench/internal/show"
 	"evbench/plan"
+	"evbench/site/engines/minmax"
 	"evbench/site/netfile"
 	"evbench/site/network"
 	"evbench/topology"
@@ -98,6 +99,9 @@ func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, rates to
 	if err == nil && (c.IsSet("readers") || c.IsSet("builders")) {
 		t, err = t.WithRoles(c.String("readers"), c.String("builders"))
 		err = usage(err)
+	}
+	if err == nil && places != nil && (rates.Faster || !places.Exact(t)) {
+		rates.Faster, rates.Least = true, minmax.OfTree(places, t)
 	}
 	return t, hosts, rates, err
 }

@@ -19,6 +19,7 @@ import (
 	"evbench/site/netfile"
 	"evbench/site/network"
 	"evbench/topology"
+	"evbench/view/plans"
 )
 
 func planAction(c *cli.Context) error {
@@ -27,7 +28,7 @@ func planAction(c *cli.Context) error {
 	}
 	t, hosts, rates, err := treeAndHosts(c)
 	if err != nil {
-		return ofAnyShape(c, err)
+		return withoutTree(c, err)
 	}
 	rates.Slow = slices.DeleteFunc(rates.Slow, func(x topology.SlowLink) bool { return !t.LinkAlive(x.Link) }) // --down
 	if err := checkPlans(t.Servers(), 1); err != nil {
@@ -47,31 +48,53 @@ func planAction(c *cli.Context) error {
 	watch.stage("")
 	write := p.WriteText
 	if c.String("format") == "json" {
-		write = p.WriteJSON
+		write = func(w io.Writer) error { return plans.WriteJSON(w, p) }
 	}
 	return writePlan(c, &watch, write, func(w io.Writer) {
-		a := p.Answer(cost)
+		a := plans.Answer(p, cost)
 		if slower.Any() {
-			a = slower.Answer(plan.Question(t), p.Takes(cost), t)
+			a = slower.Answer(plan.Question(t), plans.Takes(p, cost), t)
 		}
 		fmt.Fprintln(w, a)
-		p.Describe(w, cost)
+		plans.Describe(w, p, cost)
 		slower.Describe(w, t)
 	})
 }
 
+// maxAnyShape is how many hosts of a network that is no tree are planned unasked: it takes some seconds.
+const maxAnyShape = 512
+
+// withoutTree plans the order of messages over balanced tables where a network is no tree, the error, and no
+// flag asks for what only trees have.
+func withoutTree(c *cli.Context, err error) error {
+	s, why := notTree(c)
+	asks := slices.ContainsFunc([]string{"fill", "spines", "reduction", "schedule", "routing", "objective", "sizes"}, c.IsSet)
+	if why == nil || asks || s.Whole.Hosts() > maxAnyShape {
+		return ofAnyShape(c, err)
+	}
+	fmt.Fprintf(c.App.ErrWriter, "%s: %v; planned is the order of messages over the tables of evbench routes compute -e minmax (over others: --tables FILE)\n", c.String("topology"), why)
+	if err := c.Set("engine", "minmax"); err != nil {
+		return err
+	}
+	return planTables(c)
+}
+
 // ofAnyShape adds to an error what else there is for a network that is no tree.
 func ofAnyShape(c *cli.Context, err error) error {
-	src := c.String("topology")
-	s, other := netfile.Read(src, 0)
-	if other == nil {
-		_, other = network.Spineless(s.Whole)
-		if other == nil {
-			return err // a tree
-		}
-		return usagef("%w\n%s is a network all the same: for the best order of messages over its tables add --tables FILE, or --engine sssp", err, src)
+	if _, why := notTree(c); why == nil {
+		return err
 	}
-	return err
+	return usagef("%w\n%s is a network all the same: for the best order of messages over its tables give --tables FILE, or --engine minmax", err, c.String("topology"))
+}
+
+// notTree returns the network of --topology, and why it is no tree; nil where it is one, or cannot be read.
+func notTree(c *cli.Context) (*netfile.Source, error) {
+	s, err := netfile.Read(c.String("topology"), 0)
+	if err != nil {
+		return nil, nil
+	}
+	_, why := network.Spineless(s.Whole)
+	return s, why
 }
 
 func writePlan(c *cli.Context, watch *stopwatch, write func(io.Writer) error, describe func(io.Writer)) error {

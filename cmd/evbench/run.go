@@ -61,7 +61,7 @@ func runAction(c *cli.Context) error {
 	if err == nil && s.Launch.Kind == scenario.LaunchLocal && !c.Bool("dry-run") {
 		return quietly(at, runHere(c, name, s, at), 0)
 	}
-	planned, err := plans(c, name, s, err)
+	planned, err := planCases(c, name, s, err)
 	switch {
 	case err != nil:
 		return quietly(at, err, c.Int("controller-rank"))
@@ -94,7 +94,7 @@ func runHere(c *cli.Context, name string, s *scenario.Scenario, at open.Place) e
 		return err
 	}
 	opener, err := fabricFor(s, page)
-	planned, err := plans(c, name, s, err)
+	planned, err := planCases(c, name, s, err)
 	if err != nil {
 		return err
 	}

@@ -6,10 +6,12 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/builder"
 	"evbench/cmd/open"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
@@ -34,7 +36,7 @@ func validateAction(c *cli.Context) error {
 		if err != nil {
 			return usage(err)
 		}
-		planned, err := plans(c, name, s, nil)
+		planned, err := planCases(c, name, s, nil)
 		if err != nil {
 			return err
 		}
@@ -70,8 +72,8 @@ func writeValidated(w io.Writer, all ...validated) error {
 	}{all})(w)
 }
 
-// plans plans all cases of a scenario, unless there has been an error. name is its name in errors.
-func plans(c *cli.Context, name string, s *scenario.Scenario, err error) ([]bench.Planned, error) {
+// planCases plans all cases of a scenario, unless there has been an error. name is its name in errors.
+func planCases(c *cli.Context, name string, s *scenario.Scenario, err error) ([]bench.Planned, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +84,7 @@ func plans(c *cli.Context, name string, s *scenario.Scenario, err error) ([]benc
 	}
 	planned, err := proc.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(s) })
 	if err == nil {
-		err = bench.MayOpen(planned, open.MayOpen(s))
+		err = bench.MayOpen(planned, open.Of(s).Workers(s).MayOpen)
 	}
 	return planned, wrongIn(name, err)
 }
@@ -98,7 +100,7 @@ func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []ben
 	for _, line := range s.Commands() {
 		fmt.Fprintf(w, "  runs commands as you: %s\n", line)
 	}
-	return bench.WriteCases(w, s, planned)
+	return writeCases(w, s, planned)
 }
 
 func fabricText(f scenario.Fabric) string {
@@ -139,4 +141,30 @@ func readChosen(c *cli.Context, name string) (*scenario.Scenario, error) {
 	}
 	s, err := scenario.Read(c.String("example")+".yaml", strings.NewReader(text))
 	return s, usage(err)
+}
+
+// writeCases prints the cases of a scenario, and their predictions.
+func writeCases(w io.Writer, s *scenario.Scenario, planned []bench.Planned) error {
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tab, "  case\tmode\tschedule\trouting\tdead links\tphases\tbound\tpredicted")
+	for _, p := range planned {
+		schedule, phases := p.Plan.ScheduleName(), fmt.Sprint(p.Plan.Phases())
+		if p.Plan.Schedule == nil {
+			phases = "-"
+		}
+		fmt.Fprintf(tab, "  %s\t%s\t%s\t%s\t%d\t%s\t%d\t%.3f\n", p.Name, p.Mode, schedule, p.Plan.Routing,
+			len(p.Failures), phases, p.Plan.Bound.Phases, p.Prediction.Efficiency)
+	}
+	if err := tab.Flush(); err != nil {
+		return err
+	}
+	for _, p := range planned {
+		if p.Assign == builder.AssignBalanced {
+			next := p.Case
+			next.Assign = builder.AssignNext
+			fmt.Fprintf(w, "  %s: of %d events, the mean server receives %.2f of what the busiest does; in order of their numbers %.2f\n",
+				p.Name, builder.Ahead, bench.Balance(s, p.Case), bench.Balance(s, next))
+		}
+	}
+	return nil
 }

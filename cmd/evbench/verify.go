@@ -11,13 +11,13 @@ import (
 
 	"evbench/internal/atomicfile"
 	order "evbench/model/order/verify"
-	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/site/host"
 	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/site/network"
 	"evbench/topology"
+	"evbench/view/plans"
 )
 
 func verifyAction(c *cli.Context) error {
@@ -40,7 +40,7 @@ func verifyAction(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		text, json := plan.VerifiedOrdered(name, report).Before(report.WriteText, document("evbench/verify/2", struct {
+		text, json := plans.VerifiedOrdered(name, report).Before(report.WriteText, document("evbench/verify/2", struct {
 			Plan string `json:"plan"`
 			*verify.OrderedReport
 		}{name, report}))
@@ -50,7 +50,7 @@ func verifyAction(c *cli.Context) error {
 		return usagef("--sizes: %s is of version 1, for equal fragments", name)
 	}
 	report := verify.Check(f, o)
-	text, json := plan.Verified(name, report).Before(report.WriteText, document("evbench/verify/1", struct {
+	text, json := plans.Verified(name, report).Before(report.WriteText, document("evbench/verify/1", struct {
 		Plan string `json:"plan"`
 		*verify.Report
 	}{name, report}))

@@ -2,10 +2,15 @@ package main
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/builder/modes"
+	"evbench/plan"
+	"evbench/results"
+	"evbench/scenario"
 	"evbench/view/trace"
 )
 
@@ -23,7 +28,7 @@ func whyAction(c *cli.Context) error {
 		if !slices.ContainsFunc(all, func(s *trace.Slice) bool { return s.Case == x.Name }) {
 			continue
 		}
-		why, err := trace.Explain(all, x, predicted[x.Name], bench.PlanOf(&run.Run.Manifest, run.Plans, x))
+		why, err := trace.Explain(all, x, predicted[x.Name], planOf(&run.Run.Manifest, run.Plans, x))
 		if err != nil {
 			return usage(err)
 		}
@@ -33,4 +38,30 @@ func whyAction(c *cli.Context) error {
 		return trace.WriteJSON(c.App.Writer, whys)
 	}
 	return trace.WriteText(c.App.Writer, whys)
+}
+
+// planOf returns the plan that results have of a case. A plan without phases is rebuilt from the
+// scenario, for its links; nil if it differs from the measured plan, or was not in use all the
+// time.
+func planOf(m *results.Manifest, kept map[string]*plan.Plan, x results.Case) *plan.Plan {
+	if p := kept[x.Name]; p != nil {
+		return p
+	}
+	s, err := scenario.Read(m.Name, strings.NewReader(m.Scenario))
+	if err != nil {
+		return nil
+	}
+	i := slices.IndexFunc(s.Cases, func(c scenario.Case) bool { return c.Name == x.Name })
+	if i < 0 || x.Mode != modes.Ordered && len(s.Cases[i].Timed) > 0 {
+		return nil
+	}
+	t, err := s.Tree.Without(s.Cases[i].Failures...)
+	if err != nil {
+		return nil
+	}
+	p, err := bench.PlanFor(s, s.Cases[i], t)
+	if err != nil || x.Mode != modes.Ordered && p.Hash() != x.PlanHash {
+		return nil
+	}
+	return p
 }

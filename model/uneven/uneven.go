@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"evbench/internal/answer"
@@ -19,7 +20,8 @@ import (
 type Slower struct {
 	Uses, Avoids []topology.SlowLink
 	Hosts        []topology.SlowHost
-	Faster       bool    // as in topology.Rates
+	Faster       bool    // as in topology.Rates, where no least number of phases is known
+	Tree         float64 // where one is: the bound of the tree, whose links carry less than the network's
 	Least        float64 // no plan takes less; 0: not known
 	Time, Other  float64 // of the plan, and of the one that uses all slow links; 0: not known
 	unit         string  // of times
@@ -47,6 +49,12 @@ func Build(t *topology.Tree, o plan.Options, r topology.Rates) (*plan.Plan, *Slo
 		return p, s, err
 	}
 	s.Hosts, s.Faster, s.Least = r.Hosts, r.Faster, least
+	if r.Faster && r.Least > 0 {
+		s.Tree, s.Faster, s.Least = least, false, math.Ceil(r.Least*(1-1e-9))
+		for rank := range t.Servers() {
+			s.Least = max(s.Least, float64(t.Load(rank)))
+		}
+	}
 	if s.Time > 0 {
 		s.Uses = Over(p.Schedule, t, s.Uses)
 	}
@@ -107,7 +115,9 @@ func Around[P any](t *topology.Tree, slow []topology.SlowLink, unit string, buil
 }
 
 // Any reports whether links or hosts differ from most.
-func (s *Slower) Any() bool { return s.Faster || len(s.Uses)+len(s.Avoids)+len(s.Hosts) > 0 }
+func (s *Slower) Any() bool {
+	return s.Faster || s.Tree > 0 || len(s.Uses)+len(s.Avoids)+len(s.Hosts) > 0
+}
 
 // Answer completes an answer where links or hosts differ. takes says how long the plan takes.
 func (s *Slower) Answer(a answer.Answer, takes string, t *topology.Tree) answer.Answer {
@@ -126,6 +136,11 @@ func (s *Slower) Answer(a answer.Answer, takes string, t *topology.Tree) answer.
 		}
 		return a
 	}
+	if s.Tree > 0 && s.Time > 0 {
+		a.Sentence = fmt.Sprintf("%s; no plan takes less than %.6g, and over tables of the engine minmax an order of messages may take less.", takes, s.Least)
+		a.Next = []string{answer.Typed(append(append([]string{"evbench", "plan"}, plan.TreeFlags(t)...), "--engine", "minmax")...)}
+		return a
+	}
 	if a.Sentence = takes + "; the least with slower links is not known."; s.Time == 0 {
 		var names []string
 		for _, h := range s.Hosts {
@@ -142,6 +157,9 @@ func (s *Slower) Answer(a answer.Answer, takes string, t *topology.Tree) answer.
 
 // Describe prints what is done with each slow link.
 func (s *Slower) Describe(w io.Writer, t *topology.Tree) {
+	if s.Tree > 0 {
+		fmt.Fprintf(w, "the bound of the tree, %.6g, is of planes that carry one message at a time; of the network, whose cables carry several, it is %.6g\n", s.Tree, s.Least)
+	}
 	for _, x := range s.Avoids {
 		fmt.Fprintf(w, "%s (%s of the usual rate) counts as dead: with all slow links in use the plan takes %.6g %s\n", t.LinkName(x.Link), show.Percent(x.Share), s.Other, s.unit)
 	}

@@ -8,6 +8,7 @@ import (
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
+	"evbench/view/plans"
 )
 
 // A host at half the link rate needs twice as long for its messages, and no plan is shorter.
@@ -18,7 +19,7 @@ func TestSlowHost(t *testing.T) {
 	expect.MustTrue(t, err == nil && made.Phases() == 3 && slower.Time == 6 && slower.Least == 6, "%v, %+v", err, slower)
 	cost := made.Cost(plan.Equal, 0)
 	cost.Duration = max(cost.Duration, slower.Time)
-	a := slower.Answer(plan.Question(tree), made.Takes(cost), tree)
+	a := slower.Answer(plan.Question(tree), plans.Takes(made, cost), tree)
 	expect.Contains(t, a.String(), "GOOD: fors takes 6 message times, 50.0 % of the link rate: no plan is shorter.")
 	expect.Equal(t, a.Why, []string{"server1 has 3 messages to send or to receive over a cable of 50.0 % of the link rate"}, "why")
 }
@@ -32,7 +33,7 @@ func TestAtTheBound(t *testing.T) {
 		made, slower, err := uneven.Build(tree, plan.Options{Schedule: "fors", Seed: 1}, topology.Rates{Slow: slow, Faster: faster})
 		expect.MustTrue(t, err == nil && slower.Any() == faster && slower.Time == slower.Least && len(slower.Uses) == 0, "%v, %+v", err, slower)
 		if cost := made.Cost(plan.Equal, 0); faster {
-			expect.Contains(t, slower.Answer(plan.Question(tree), made.Takes(cost), tree).String(), "NOT KNOWN: ")
+			expect.Contains(t, slower.Answer(plan.Question(tree), plans.Takes(made, cost), tree).String(), "NOT KNOWN: ")
 		}
 	}
 }

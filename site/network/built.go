@@ -45,6 +45,9 @@ func (p *Places) at(n *Network, e End) int {
 // is one spine alone, with as many as any leaf.
 func (p *Places) never() (absent []topology.Link) {
 	t := p.Tree
+	if p.stack != nil {
+		return p.stack.absent
+	}
 	if t.Levels() == 3 {
 		return nil
 	}
@@ -91,6 +94,9 @@ func (p *Places) distinct(id int) map[Cable]bool {
 // AsBuilt says which leaves have fewer cables to every spine than others, "" if none has: that is
 // taken for the design, as a dead cable would be one of a spine.
 func (p *Places) AsBuilt() string {
+	if p.stack != nil {
+		return p.stack.built()
+	}
 	t, by := p.Tree, map[int][]string{} // leaves by cables to a spine
 	most := 0
 	for leaf := 0; leaf < t.Leaves() && t.Levels() == 2 && t.Spines() > 1; leaf++ {

@@ -7,18 +7,30 @@ import (
 	"evbench/internal/show"
 )
 
-// Spineless is TreeOf, and the tree of a network without spines, for plans and bounds: one switch,
-// or two that cables join. There each cable counts as a spine with a link to both switches, and one
-// switch has a spine that no message takes. Tables know no such spines: their nodes follow those of
-// the network.
+// Spineless is TreeOf, and the tree of networks that are none, for plans and bounds: a stack, and a network
+// without spines, one switch or two that cables join. There each cable counts as a spine with a link to
+// both switches, and one switch has a spine that no message takes. Tables know no such spines: their nodes
+// follow those of the network.
 func Spineless(n *Network) (*Places, error) {
 	with, joints := n.withJoints()
 	if with == nil {
-		return TreeOf(n)
+		return spineless(n, n.MessageRate(n.allHosts()))
 	}
 	p, err := TreeOf(with)
 	if err == nil {
 		p.real, p.joints = n, joints
+	}
+	return p, err
+}
+
+// spineless is treeAt, or the tree of a stack.
+func spineless(n *Network, rate float64) (*Places, error) {
+	p, err := treeAt(n, rate)
+	if err == nil && !p.Rates().Faster {
+		return p, nil
+	}
+	if q, other := stacked(n, rate); other == nil {
+		return q, nil
 	}
 	return p, err
 }

@@ -131,11 +131,12 @@ func fits(t *testing.T, n *network.Network, p *network.Places, s *scheduler.Sche
 		if a == b {
 			continue
 		}
-		for i, l := range p.Tree.PathLinks(a, b, p.Tree.PathOf(m.Spine, s.Top(m.Src, m.Dst))) {
+		links := p.Tree.PathLinks(a, b, p.Tree.PathOf(m.Spine, s.Top(m.Src, m.Dst)))
+		for i, l := range links {
 			c, ok := p.Cable(l)
 			expect.MustTrue(t, ok && p.Tree.LinkAlive(l), "%s: %s has no cable", what, l)
 			at := c.A
-			if i == 1 { // down
+			if i >= len(links)/2 { // down
 				at = c.B
 			}
 			count[use{at, m.Phase}]++

@@ -23,6 +23,7 @@ type Places struct {
 
 	real   *Network // of Spineless, nil where net is the network itself
 	joints []Cable  // its cables that count as spines
+	stack  *stack   // of Spineless, nil where the tree has the network's switches
 }
 
 // TreeOf finds a network's tree of two levels or three. Its hosts are the servers, and links
@@ -50,12 +51,20 @@ func treeAt(n *Network, rate float64) (*Places, error) {
 // names are the network's names, nil if Build gave them. A switch that shares its name with another
 // node has its GUID as name.
 func (p *Places) names(x *Index) *topology.Names {
-	out, own := &topology.Names{Ports: make([][2]uint8, len(p.cables)), Guess: p.net.Guess}, true
+	out, own := &topology.Names{Ports: make([][2]uint8, len(p.cables)), Guess: p.net.Guess}, p.stack == nil
+	times := map[Node]int{}
 	for sw, v := range p.nodes {
+		if v == NoNode {
+			out.Switches = append(out.Switches, "absent-"+p.Tree.LevelName(sw))
+			continue
+		}
 		name := p.net.info[v].Name
 		own = own && p.net.Notation != "" && name == p.Tree.LevelName(sw)
 		if len(x.byName[name]) > 1 || name == "" {
 			name = fmt.Sprintf("0x%016x", p.net.info[v].GUID)
+		}
+		if times[v]++; times[v] > 1 {
+			name += fmt.Sprintf("~%d", times[v])
 		}
 		out.Switches = append(out.Switches, name)
 	}
@@ -63,6 +72,9 @@ func (p *Places) names(x *Index) *topology.Names {
 		return nil
 	}
 	out.Hosts, out.Links = p.hostNames(), p.usual
+	if p.stack != nil {
+		p.twins(out)
+	}
 	for id, cables := range p.cables {
 		if len(cables) > 0 {
 			out.Ports[id] = cables[0].ports()
@@ -198,11 +210,14 @@ func (p *Places) all() error {
 	return nil
 }
 
+// Network returns the network of the nodes.
+func (p *Places) Network() *Network { return cmp.Or(p.real, p.net) }
+
 func (p *Places) name(e End) string { return p.net.Name(e.Node) }
 
 // Find returns the links for a name that Index.Down takes, such as a port by the GUID of its switch.
 func (p *Places) Find(name string) (links []topology.Link, err error) {
-	cables, err := Names(cmp.Or(p.real, p.net)).Down(name)
+	cables, err := Names(p.Network()).Down(name)
 	for id, own := range p.cables {
 		for _, c := range own {
 			if p.real != nil {
@@ -235,7 +250,11 @@ func (p *Places) missing(n *Network) (dead []topology.Link) {
 // dead if network n, the same with fewer cables, has no cable for them.
 func (p *Places) For(n *Network, hosts []Node) (*Places, error) {
 	if rate := n.MessageRate(hosts); rate != p.rate && rate > 0 {
-		q, err := treeAt(p.net, rate)
+		again := treeAt
+		if p.stack != nil {
+			again = spineless
+		}
+		q, err := again(p.net, rate)
 		if err != nil {
 			return nil, err
 		}
@@ -245,7 +264,9 @@ func (p *Places) For(n *Network, hosts []Node) (*Places, error) {
 	o := p.Tree.Options()
 	on, at, seen := make([][]Node, o.Leaves), map[Node]int{}, make([]bool, n.Hosts())
 	for leaf, v := range p.nodes[:o.Leaves] {
-		at[v] = leaf
+		if v != NoNode {
+			at[v] = leaf
+		}
 	}
 	for _, h := range hosts {
 		leaf, ok := at[n.Leaf(h).Node]

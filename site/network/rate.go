@@ -98,7 +98,7 @@ func (p *Places) Share(l topology.Link) float64 {
 
 // Rates says how links and hosts differ from the link rate.
 func (p *Places) Rates() (r topology.Rates) {
-	r.Slow = p.slow()
+	r.Slow, r.Faster = p.slow(), p.stack != nil && !p.stack.exact
 	for id := range p.Tree.AllLinks() {
 		r.Faster = r.Faster || p.Share(p.Tree.LinkOf(id)) >= 2
 	}

@@ -40,7 +40,9 @@ func (f *fabric) rates() {
 		}
 	}
 	note(own, host)
-	note(switches, between)
+	for _, cables := range f.storeys() {
+		note(cables, f.net.UsualRate(cables))
+	}
 	known := 0
 	for _, c := range append(own, switches...) {
 		if f.net.Rate(c.A) > 0 {
@@ -50,6 +52,18 @@ func (f *fabric) rates() {
 	if known > 0 {
 		f.unstated = len(own) + len(switches) - known
 	}
+}
+
+// storeys are the cables of switches with hosts, and those between others.
+func (f *fabric) storeys() (out [2][]network.Cable) {
+	for _, c := range f.net.SwitchCables() {
+		i := 0
+		if f.net.HostCount(c.A.Node)+f.net.HostCount(c.B.Node) == 0 {
+			i = 1
+		}
+		out[i] = append(out[i], c)
+	}
+	return out
 }
 
 // evenly finds whether every cable has the link rate.
@@ -203,13 +217,21 @@ type capacities struct {
 
 func (f *fabric) capacities(t *topology.Tree, left []fault) *capacities {
 	c := &capacities{t: t, link: make([]float64, t.AllLinks()), host: 1, wait: float64(f.traffic.most)}
-	usual := 1.0
-	if r := f.net.UsualRate(f.net.SwitchCables()); r > 0 && f.rate > 0 {
-		usual = r / f.rate
+	usually := [2]float64{1, 1}
+	for i, cables := range f.storeys() {
+		if r := f.net.UsualRate(cables); r > 0 && f.rate > 0 {
+			usually[i] = r / f.rate
+		}
+	}
+	usual := func(l topology.Link) float64 {
+		if l.Above {
+			return usually[1]
+		}
+		return usually[0]
 	}
 	for id := range c.link {
 		if l := t.LinkOf(id); t.LinkAlive(l) {
-			c.link[id] = usual / float64(len(f.tree.CableOf(l)))
+			c.link[id] = usual(l) / float64(len(f.tree.CableOf(l)))
 		}
 	}
 	for _, x := range left {
@@ -223,7 +245,7 @@ func (f *fabric) capacities(t *topology.Tree, left []fault) *capacities {
 		default:
 			own := f.tree.CableOf(x.link)
 			for _, l := range own {
-				c.link[t.LinkID(l)] = usual * x.share / float64(len(own))
+				c.link[t.LinkID(l)] = usual(l) * x.share / float64(len(own))
 			}
 		}
 	}

@@ -75,11 +75,16 @@ func TestJudgePods(t *testing.T) {
 
 // Other shapes have the judgement of their tables only, and say so.
 func TestJudgeOther(t *testing.T) {
-	for _, notation := range []string{"PGFT(2;4,4;1,2;1,16)", "PGFT(3;2,2,2;1,2,2;1,1,2)"} {
-		v := judged(t, input(t, notation, "opensm-minhop"))
-		expect.True(t, v.AtMost == nil && v.Tables != nil && len(v.Notes) != 0 && strings.HasPrefix(v.Notes[0], "no bound, repairs or plan: "),
-			"%s: %+v", notation, v)
-	}
+	v := judged(t, input(t, "PGFT(2;4,4;1,2;1,16)", "opensm-minhop"))
+	expect.True(t, v.AtMost == nil && v.Tables != nil && len(v.Notes) != 0 && strings.HasPrefix(v.Notes[0], "no bound, repairs or plan: "), "%+v", v)
+}
+
+// Two cables between the upper levels of three; where one is dead, the tree no longer has the bound of the network.
+func TestJudgeStack(t *testing.T) {
+	v := judged(t, input(t, "PGFT(3;2,2,2;1,2,2;1,1,2)", "opensm-minhop"))
+	expect.True(t, v.AtMost != nil && v.AtMost.Phases == 7 && v.Planned.Phases == 7, "%+v", v.AtMost)
+	v = judged(t, input(t, "PGFT(3;2,2,2;1,2,2;1,2,2)", "opensm-minhop", "s1_0/3"))
+	expect.True(t, v.AtMost == nil && strings.Contains(v.Notes[0], "evbench plan has one"), "%v", v.Notes)
 }
 
 // Parallel cables die and are repaired one by one.

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"evbench/internal/parallel"
@@ -78,6 +79,9 @@ func (f *fabric) find() (*topology.Tree, *network.Places, error) {
 	if err == nil {
 		f.gaps = cmp.Or(p.Gaps(), p.Joints())
 		p, err = p.For(f.net, f.hosts.Nodes)
+	}
+	if err == nil && !p.Exact(p.Tree) {
+		err = errors.New("no tree has the bound of three levels whose cables carry different numbers of messages at once; evbench plan has one")
 	}
 	if err != nil {
 		return nil, nil, err

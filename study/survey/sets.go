@@ -34,13 +34,7 @@ func Groups(t *topology.Tree, k int) []Group {
 		}
 	}
 	for sw := t.Leaves(); sw < t.Switches(); sw++ {
-		var dead []topology.Link
-		for port := range t.SwitchPorts(sw) {
-			if link, _, ok := t.LinkAt(sw, port); ok && t.LinkAlive(link) {
-				dead = append(dead, link)
-			}
-		}
-		if dead != nil {
+		if dead := deadWith(t, sw); dead != nil {
 			switches.add(t.SwitchName(sw), dead...)
 		}
 	}
@@ -51,6 +45,25 @@ func Groups(t *topology.Tree, k int) []Group {
 		}
 	}
 	return out
+}
+
+// deadWith returns the live links of a switch, and of those that are the same switch of the network; nil
+// for these.
+func deadWith(t *topology.Tree, sw int) (dead []topology.Link) {
+	for twin := range t.Switches() {
+		if !t.OneSwitch(sw, twin) {
+			continue
+		}
+		if twin < sw {
+			return nil
+		}
+		for port := range t.SwitchPorts(twin) {
+			if link, _, ok := t.LinkAt(twin, port); ok && t.LinkAlive(link) {
+				dead = append(dead, link)
+			}
+		}
+	}
+	return dead
 }
 
 func (g *Group) add(name string, dead ...topology.Link) {

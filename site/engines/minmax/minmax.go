@@ -16,6 +16,7 @@ import (
 	"evbench/internal/heap"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/topology"
 )
 
 // A graph is the switches and the directed links between them.
@@ -125,8 +126,25 @@ const (
 // routes of all messages have the total length ∑ load·w ≥ ∑ distance, and ∑ load·w ≤ largest · ∑ room·w.
 // The lengths come from the multiplicative weights method (Arora, Hazan and Kale 2012): a link that a
 // round of shortest routes has loaded grows longer. O(rounds · switches · links · log).
-func Bound(n *network.Network) float64 {
+func Bound(n *network.Network) float64 { return bound(n, nil, nil, rounds) }
+
+// bound is Bound for messages from some hosts to some, nil meaning all.
+func bound(n *network.Network, from, to []network.Node, rounds int) float64 {
 	g := newGraph(n)
+	count := func(hosts []network.Node) []int {
+		if hosts == nil {
+			return slices.Clone(g.hosts)
+		}
+		on := make([]int, len(g.hosts))
+		for _, h := range hosts {
+			if at := n.Leaf(h).Node; at != network.NoNode {
+				on[n.Index(at)]++
+			}
+		}
+		return on
+	}
+	var sinks []int
+	sinks, g.hosts = count(to), count(from)
 	s, below := g.search(), make([]float64, len(g.into))
 	load, best := make([]float64, len(g.from)), 0.0
 	for l := range s.length {
@@ -138,7 +156,7 @@ func Bound(n *network.Network) float64 {
 		for l, w := range s.length {
 			all += w * g.room[l]
 		}
-		for root, hosts := range g.hosts {
+		for root, hosts := range sinks {
 			if hosts == 0 {
 				continue
 			}
@@ -159,8 +177,36 @@ func Bound(n *network.Network) float64 {
 		for l, x := range load {
 			s.length[l] *= math.Exp(step / math.Sqrt(1+float64(round)/10) * x / g.room[l] / max(most, 1))
 		}
+		if longest := slices.Max(s.length); longest > 1e100 {
+			for l := range s.length {
+				s.length[l] /= longest
+			}
+		}
 	}
 	return best
+}
+
+// maxWork bounds the time of OfTree, some seconds: switches with hosts times links between switches.
+const maxWork = 200_000
+
+// OfTree is the bound of messages between the servers of a tree over the live cables of its network; 0
+// where that takes long.
+func OfTree(p *network.Places, t *topology.Tree) float64 {
+	n := p.Network().Without(p.Cables(t.Dead()), nil)
+	work := 1 + len(n.SwitchCables())*n.Switches()
+	if work > maxWork {
+		return 0
+	}
+	var from, to []network.Node
+	for rank, h := range p.Host {
+		if t.Reads(rank) {
+			from = append(from, h)
+		}
+		if t.Builds(rank) {
+			to = append(to, h)
+		}
+	}
+	return bound(n, from, to, min(20*rounds, max(1, maxWork/work)*rounds))
 }
 
 // The sharpness of the potential in the passes of Route, and then in its sweeps: as an exponent, how much

@@ -1,4 +1,4 @@
-package plan
+package plans
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 
+	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
@@ -55,29 +56,29 @@ type weight struct {
 }
 
 // WriteJSON writes the plan as one JSON document, schema evbench/plan/1.
-func (p *Plan) WriteJSON(w io.Writer) error {
+func WriteJSON(w io.Writer, p *plan.Plan) error {
 	if p.Schedule == nil {
 		return errors.New("a plan without a schedule has no JSON form")
 	}
-	head, err := json.Marshal(p.document())
+	head, err := json.Marshal(documentOf(p))
 	if err != nil {
 		return err
 	}
 	if _, err := w.Write(append(head[:len(head)-1], `,"messages":[`...)); err != nil {
 		return err
 	}
-	if err := p.writeMessages(w); err != nil {
+	if err := writeMessages(w, p); err != nil {
 		return err
 	}
 	_, err = io.WriteString(w, "]}\n")
 	return err
 }
 
-func (p *Plan) document() document {
-	cost, words := p.Cost(Equal, 0), p.Tree.Words()
+func documentOf(p *plan.Plan) document {
+	cost, words := p.Cost(plan.Equal, 0), p.Tree.Words()
 	d := document{
 		Schema: schema, Topology: p.Tree.Notation(), Fill: p.Tree.Fill(), Readers: words.Readers, Builders: words.Builders,
-		Down: p.Tree.DownNames(), Unreachable: PairNames(p.Unreachable), Schedule: p.Schedule.Name,
+		Down: p.Tree.DownNames(), Unreachable: plan.PairNames(p.Unreachable), Schedule: p.Schedule.Name,
 		Routing: p.Routing, Phases: p.Phases(),
 		Duration: cost.Duration, PredictedEfficiency: cost.Synchronised(), UnsynchronisedAtMost: cost.Unsynchronised(),
 		Moved: p.Schedule.Moved, Hash: p.Hash(),
@@ -90,7 +91,7 @@ func (p *Plan) document() document {
 	}
 	if p.Bound.Phases > 0 {
 		gap := p.Gap()
-		d.Bound, d.Gap = p.bound(), &gap
+		d.Bound, d.Gap = boundOf(p), &gap
 	}
 	if p.Paths != (routing.Paths{}) {
 		d.Paths = &p.Paths
@@ -98,16 +99,16 @@ func (p *Plan) document() document {
 	return d
 }
 
-func (p *Plan) writeMessages(w io.Writer) error {
-	through, at, first := p.Through(), p.positions(), true
-	return InBlocks(w, p.Schedule.All(), func(buf []byte, m scheduler.Message) []byte {
+func writeMessages(w io.Writer, p *plan.Plan) error {
+	through, at, first := p.Through(), p.Tree.Positions(), true
+	return plan.InBlocks(w, p.Schedule.All(), func(buf []byte, m scheduler.Message) []byte {
 		if !first {
 			buf = append(buf, ',')
 		}
 		first = false
 		buf = strconv.AppendInt(append(buf, '['), int64(m.Phase), 10)
-		buf = at[m.Src].append(append(buf, ','))
-		buf = at[m.Dst].append(append(buf, ','))
+		buf = strconv.AppendInt(append(buf, ','), int64(at[m.Src]), 10)
+		buf = strconv.AppendInt(append(buf, ','), int64(at[m.Dst]), 10)
 		k, top := through(m.Src, m.Dst)
 		n, columns := p.Tree.Columns(k, top)
 		for _, x := range n[:columns] {
@@ -117,10 +118,10 @@ func (p *Plan) writeMessages(w io.Writer) error {
 	})
 }
 
-func (p *Plan) bound() *bound {
+func boundOf(p *plan.Plan) *bound {
 	b := &bound{Phases: p.Bound.Phases, Kind: p.Bound.String()}
 	if p.Bound.Kind == scheduler.KindHall {
-		b.Subset = leafNames(p.Bound.Subset)
+		b.Subset = plan.LeafNames(p.Bound.Subset)
 	}
 	for wire, y := range p.Bound.Weights {
 		if y != 0 {

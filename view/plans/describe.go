@@ -1,4 +1,4 @@
-package plan
+package plans
 
 import (
 	"fmt"
@@ -6,33 +6,34 @@ import (
 	"strings"
 
 	"evbench/internal/show"
+	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
 )
 
 // Describe prints what a plan promises.
-func (p *Plan) Describe(w io.Writer, cost Cost) {
+func Describe(w io.Writer, p *plan.Plan, cost plan.Cost) {
 	fmt.Fprintf(w, "%s, %s, %s dead, schedule %s, routing %s%s\n",
-		p.Tree.Notation(), p.Tree.ServersText(), p.Tree.DeadText(), p.ScheduleName(), p.Routing, p.aim())
+		p.Tree.Notation(), p.Tree.ServersText(), p.Tree.DeadText(), p.ScheduleName(), p.Routing, aim(p))
 	if p.Schedule.Moved > 0 {
 		fmt.Fprintf(w, "moved %s of %s messages to other phases\n", show.Commas(p.Schedule.Moved), show.Commas(p.Messages()))
 	}
 	if len(p.Unreachable) > 0 {
 		fmt.Fprintf(w, "left out: the messages between %s, which share no live path\n", leafPairs(p.Unreachable))
 	}
-	if p.Routing == NoRouting {
-		fmt.Fprintf(w, "phases %d, bound %s; without routes contention is not checked\n", p.Phases(), p.boundText())
+	if p.Routing == plan.NoRouting {
+		fmt.Fprintf(w, "phases %d, bound %s; without routes contention is not checked\n", p.Phases(), boundText(p))
 		return
 	}
-	fmt.Fprintf(w, "phases %d, duration %.6g message times, bound %s\n", p.Phases(), cost.Duration, p.distance(cost))
+	fmt.Fprintf(w, "phases %d, duration %.6g message times, bound %s\n", p.Phases(), cost.Duration, distance(p, cost))
 	if p.Paths != (routing.Paths{}) {
 		fmt.Fprintf(w, "paths at most %d %s from a leaf to a server: LMC %d, %s LIDs, %s LFT entries per switch\n",
-			p.Paths.Most, p.pathNoun(), p.Paths.LMC, show.Commas(p.Paths.LIDs), show.Commas(p.Paths.Entries))
+			p.Paths.Most, pathNoun(p), p.Paths.LMC, show.Commas(p.Paths.LIDs), show.Commas(p.Paths.Entries))
 	}
 	fmt.Fprintf(w, "predicted efficiency synchronised %.3f, unsynchronised ", cost.Synchronised())
 	if p.Routing == routing.ECMP {
-		fmt.Fprintf(w, "%.3f, mean of %d draws of paths (%.3f to %.3f)\n", cost.Unsynchronised(), ecmpDraws, cost.Drawn[0], cost.Drawn[1])
+		fmt.Fprintf(w, "%.3f, mean of %d draws of paths (%.3f to %.3f)\n", cost.Unsynchronised(), plan.ECMPDraws, cost.Drawn[0], cost.Drawn[1])
 		return
 	}
 	fmt.Fprintf(w, "at most %.3f\n", cost.Unsynchronised())
@@ -40,22 +41,22 @@ func (p *Plan) Describe(w io.Writer, cost Cost) {
 
 // distance says how far a plan is from the fewest message times. Where messages meet on links, the
 // bound applies to their duration.
-func (p *Plan) distance(cost Cost) string {
+func distance(p *plan.Plan, cost plan.Cost) string {
 	over := cost.Duration - float64(p.Bound.Phases)
 	switch {
 	case p.Bound.Phases == 0:
-		return p.boundText()
+		return boundText(p)
 	case over <= 0:
 		return fmt.Sprintf("%d: optimal (proven by %s)", p.Bound.Phases, p.Proof())
 	case p.Pinned():
-		return fmt.Sprintf("%d: gap %.6g above the bound (%s)%s", p.Bound.Phases, over, p.Proof(), p.onePath())
+		return fmt.Sprintf("%d: gap %.6g above the bound (%s)%s", p.Bound.Phases, over, p.Proof(), onePath(p))
 	}
 	return fmt.Sprintf("%d: %.6g message times above the bound (%s)", p.Bound.Phases, over, p.Proof())
 }
 
 // onePath says how far a plan with one path from each leaf to each server is from the fewest
 // phases of such plans.
-func (p *Plan) onePath() string {
+func onePath(p *plan.Plan) string {
 	least, leaf := scheduler.OnePathBound(p.Tree, p.Bound)
 	if p.Paths.Most != 1 || leaf == scheduler.None {
 		return ""
@@ -63,21 +64,21 @@ func (p *Plan) onePath() string {
 	return fmt.Sprintf(", %d above that of one path from a leaf to a server (%d, leaf%d)", p.Phases()-least, least, leaf)
 }
 
-func (p *Plan) boundText() string {
+func boundText(p *plan.Plan) string {
 	if p.Bound.Phases == 0 {
 		return "not known"
 	}
 	return fmt.Sprintf("%d (%s)", p.Bound.Phases, p.Proof())
 }
 
-func (p *Plan) aim() string {
+func aim(p *plan.Plan) string {
 	if p.Objective == "" || p.Objective == schedules.FewestPhases {
 		return ""
 	}
 	return ", objective " + string(p.Objective)
 }
 
-func (p *Plan) pathNoun() string {
+func pathNoun(p *plan.Plan) string {
 	noun := "spine"
 	if p.Tree.Paths() > p.Tree.Spines() {
 		noun = "path"
