@@ -84,7 +84,7 @@ func planCases(c *cli.Context, name string, s *scenario.Scenario, err error) ([]
 	}
 	planned, err := proc.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(s) })
 	if err == nil {
-		err = bench.MayOpen(planned, open.MayOpen(s))
+		err = bench.MayOpen(planned, open.Of(s).Workers(s).MayOpen)
 	}
 	return planned, wrongIn(name, err)
 }

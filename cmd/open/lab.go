@@ -41,7 +41,11 @@ const labPort = 7000
 // share a link, and acknowledgements of full windows wait behind data: then the kernel chooses.
 const labSockBuf = 64 << 10
 
-func Lab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
+func init() {
+	here[scenario.Lab] = Here{Open: openLab, Namespaces: true, Workers: (&labFabric{}).workers}
+}
+
+func openLab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	if transport.Of(s.Transport).Launched {
 		if err := errors.Join(Missing(s.Transport), missingTool()); err != nil {
 			return nil, proc.Usage(err)
@@ -90,18 +94,6 @@ func (f *labFabric) workers(s *scenario.Scenario) fabric.Launcher {
 			In:   func(do func() error) error { return f.lab.Do(rank, do) },
 		}
 	}}
-}
-
-// MayOpen is the MayOpen (fabric.Launcher) of the workers that a run of a scenario starts on this
-// machine, in a lab or emulated; other workers have limits of their own.
-func MayOpen(s *scenario.Scenario) func(servers, connections int) error {
-	switch s.Fabric.Kind {
-	case scenario.Lab:
-		return (&labFabric{}).workers(s).MayOpen
-	case scenario.Emulate:
-		return Threads{}.MayOpen
-	}
-	return Joining{}.MayOpen
 }
 
 // data lists the addresses of a server: single path, then each path.
