@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/scenario"
 	_ "evbench/model/anyshape" // which imports the engines
+	"evbench/scenario"
 	"evbench/testing/expect"
 )
 
