@@ -54,7 +54,7 @@ func forecast(c *cli.Context, name string) (f capacity.Forecast, err error) {
 	defer bar.End()
 	machine, err := capacity.MeasureMachine(func(s *scenario.Scenario) (float64, error) {
 		bar.Passing("measuring a lab of %d servers, fragments of %s", s.Tree.Servers(), s.Event.Fragment)
-		tried, err := tryRate(c.Context, c, measurement{scenario: s, open: open.Lab, control: open.LocalControl}, s.Fabric.Rate)
+		tried, err := tryRate(c.Context, c, measurement{scenario: s, open: open.Of(s).Open, control: open.LocalControl}, s.Fabric.Rate)
 		return tried.Efficiency, err
 	})
 	return capacity.NewForecast(s, machine, open.Fit(s.Tree.Servers()), host.Usable()), err
@@ -90,13 +90,14 @@ func fabricFor(s *scenario.Scenario, page net.Listener) (open.Opener, error) {
 	if err := checkMemory(s, s.Tree.Servers()); err != nil {
 		return nil, err
 	}
-	switch s.Fabric.Kind {
-	case scenario.Lab:
-		return open.Lab, enterLab(page)
-	case scenario.Emulate:
-		return open.Emulated, nil
+	here := open.Of(s)
+	switch {
+	case here.Namespaces:
+		return here.Open, enterLab(page)
+	case here.Check != nil:
+		return here.Open, here.Check(s)
 	}
-	return open.Local, open.CheckLocal(s)
+	return here.Open, nil
 }
 
 func labUpAction(c *cli.Context) error {

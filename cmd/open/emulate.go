@@ -30,7 +30,11 @@ type emulatedFabric struct {
 	changes chan linkChange
 }
 
-func Emulated(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
+func init() {
+	here[scenario.Emulate] = Here{Open: emulated, Workers: func(*scenario.Scenario) fabric.Launcher { return Threads{} }}
+}
+
+func emulated(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	o := emulate.Options{Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU}
 	nic := "none: links are clocks in user space"
 	if x := s.Fabric.Lossless; x.On {

@@ -27,14 +27,22 @@ type hostsFabric struct {
 }
 
 func plainHosts(s *scenario.Scenario, l fabric.Launcher) fabric.Fabric {
+	unmeasured := transport.Of(s.Transport).Unmeasured
+	if s.Network != nil {
+		unmeasured = "the network is no tree, so no host has a leaf to be compared"
+	}
 	return &hostsFabric{info: info(s.Fabric), Launcher: l, check: preflight.Options{
-		Off: !s.Launch.Preflight, Unmeasured: transport.Of(s.Transport).Unmeasured, Switches: linux.Switches(s.Tree),
+		Off: !s.Launch.Preflight, Unmeasured: unmeasured, Switches: linux.Switches(s.Tree),
 	}}
 }
 
-// Local runs every server as a process on this machine, over loopback; each takes a free port when
+func init() {
+	here[scenario.Hosts] = Here{Open: local, Check: checkLocal, Workers: func(*scenario.Scenario) fabric.Launcher { return Joining{} }}
+}
+
+// local runs every server as a process on this machine, over loopback; each takes a free port when
 // it opens it.
-func Local(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
+func local(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	return plainHosts(s, Processes{Transport: s.Transport, CPUs: s.Launch.CPUs, Data: func(int) Addresses {
 		return Addresses{"127.0.0.1:0"}
 	}}), nil
@@ -43,6 +51,16 @@ func Local(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 // Joined waits for workers that are started otherwise.
 func Joined(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	return plainHosts(s, Joining{}), nil
+}
+
+// Joining is the launcher of a fabric whose workers start themselves.
+type Joining struct{}
+
+// MayOpen implements fabric.Launcher. Workers started otherwise have limits of their own.
+func (Joining) MayOpen(_, _ int) error { return nil }
+
+func (Joining) Launch(context.Context, fabric.Job) (wait func() error, err error) {
+	return func() error { return nil }, nil
 }
 
 func (f *hostsFabric) Info() results.Fabric { return f.info }
@@ -62,9 +80,9 @@ func CheckHosts(s *scenario.Scenario) error {
 	return nil
 }
 
-// CheckLocal also refuses what servers as processes on this machine cannot do: each has one
+// checkLocal also refuses what servers as processes on this machine cannot do: each has one
 // address, so paths cannot be chosen.
-func CheckLocal(s *scenario.Scenario) error {
+func checkLocal(s *scenario.Scenario) error {
 	if err := Missing(s.Transport); err != nil {
 		return proc.Usage(err)
 	}

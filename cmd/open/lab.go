@@ -14,6 +14,7 @@ import (
 	"evbench/fabric/lab"
 	"evbench/failover/loop"
 	"evbench/internal/proc"
+	"evbench/model/anyshape"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
@@ -28,6 +29,7 @@ type labFabric struct {
 	lab    *lab.Lab
 	target *linux.Target
 	tree   *topology.Tree
+	paths  int // of a server, beside the address for tables
 	info   results.Fabric
 }
 
@@ -39,22 +41,36 @@ const labPort = 7000
 // share a link, and acknowledgements of full windows wait behind data: then the kernel chooses.
 const labSockBuf = 64 << 10
 
-func Lab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
+func init() {
+	here[scenario.Lab] = Here{Open: openLab, Namespaces: true, Workers: (&labFabric{}).workers}
+}
+
+func openLab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	if transport.Of(s.Transport).Launched {
 		if err := errors.Join(Missing(s.Transport), missingTool()); err != nil {
 			return nil, proc.Usage(err)
 		}
 	}
-	l, err := lab.Start(ctx, lab.Options{
+	o := lab.Options{
 		Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU, Phase: s.Event.Phase,
 		MPI: transport.Of(s.Transport).Launched, Packets: slices.ContainsFunc(s.Cases, func(c scenario.Case) bool { return c.Routing == routing.Spray }),
-	})
+	}
+	n, _ := s.Network.(*anyshape.Network)
+	if n != nil {
+		o.Tree, o.Graph = nil, graphOf(n.Net, n.Nodes)
+	}
+	l, err := lab.Start(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	f := &labFabric{lab: l, target: linux.NewTarget(l), tree: s.Tree, info: info(s.Fabric)}
+	f := &labFabric{lab: l, target: linux.NewTarget(l), tree: s.Tree, paths: s.Tree.Paths(), info: info(s.Fabric)}
 	f.info.NIC = "veth, tbf"
-	f.Launcher = f.workers(s)
+	if n != nil {
+		f.paths = 0
+	}
+	if f.Launcher = f.workers(s); n != nil {
+		return &networkLab{f, n}, nil
+	}
 	return f, nil
 }
 
@@ -80,22 +96,10 @@ func (f *labFabric) workers(s *scenario.Scenario) fabric.Launcher {
 	}}
 }
 
-// MayOpen is the MayOpen (fabric.Launcher) of the workers that a run of a scenario starts on this
-// machine, in a lab or emulated; other workers have limits of their own.
-func MayOpen(s *scenario.Scenario) func(servers, connections int) error {
-	switch s.Fabric.Kind {
-	case scenario.Lab:
-		return (&labFabric{}).workers(s).MayOpen
-	case scenario.Emulate:
-		return Threads{}.MayOpen
-	}
-	return Joining{}.MayOpen
-}
-
 // data lists the addresses of a server: single path, then each path.
 func (f *labFabric) data(rank int) Addresses {
 	var a Addresses
-	for path := companion.Single; path < f.tree.Paths(); path++ {
+	for path := companion.Single; path < f.paths; path++ {
 		a = append(a, fmt.Sprintf("%s:%d", f.lab.Addr(rank, path), labPort))
 	}
 	return a

@@ -21,6 +21,23 @@ import (
 // An Opener makes the fabric of a run.
 type Opener func(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error)
 
+// Here is what a run knows of a kind of fabric that it opens itself, on this machine.
+type Here struct {
+	Open Opener
+	// Check refuses what the fabric cannot do for the servers of this machine; nil: nothing.
+	Check func(*scenario.Scenario) error
+	// Namespaces says that the process enters namespaces of its own first.
+	Namespaces bool
+	// Workers is the launcher of a scenario's workers, before the fabric is open; Joining: they have limits of their own.
+	Workers func(*scenario.Scenario) fabric.Launcher
+}
+
+// here are the fabrics of this machine by their word in a scenario. Each registers itself where it stands.
+var here = map[string]Here{}
+
+// Of returns the fabric of a scenario on this machine.
+func Of(s *scenario.Scenario) Here { return here[s.Fabric.Kind] }
+
 func info(f scenario.Fabric) results.Fabric {
 	return results.Fabric{Kind: f.Kind, RateBitPerSec: int64(f.Rate), MTU: f.MTU, Factor: scenario.Factor(f.MTU)}
 }
