@@ -8,7 +8,6 @@ import (
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
-	"evbench/topology"
 )
 
 // carried returns the traffic of each direction of each cable between two readings of a fabric's
@@ -20,7 +19,7 @@ func carried(p Planned, repeat int, before, after []results.LinkCount, planned [
 	}
 	want := map[[2]string]uint64{}
 	for w, bytes := range planned {
-		link, direction := p.Plan.Tree.WireName(topology.Wire(w))
+		link, direction := p.Plan.WireName(w)
 		want[[2]string{link, direction}] = uint64(bytes + 0.5)
 	}
 	out := make([]results.LinkCount, len(after))

@@ -61,21 +61,21 @@ func Prepare(s *scenario.Scenario) ([]Planned, error) {
 }
 
 // withControl returns the cases of a scenario with its control, a healthy synchronised linear shift
-// over ftree: an existing such case, else a further one, put first. It is linear-shift-ports if a
+// over ftree (scenario.ControlRouting): an existing such case, else a further one, put first. It is linear-shift-ports if a
 // case has that schedule and none has linear-shift. On leaves that are not full its own prediction
 // is below 1.
 func withControl(s *scenario.Scenario) []scenario.Case {
 	if !s.Control {
 		return s.Cases
 	}
-	cases, shift := slices.Clone(s.Cases), controlSchedule(s.Cases)
-	if i := slices.IndexFunc(cases, func(c scenario.Case) bool { return isControl(c, shift) }); i >= 0 {
+	cases, shift, engine := slices.Clone(s.Cases), controlSchedule(s.Cases), s.ControlRouting()
+	if i := slices.IndexFunc(cases, func(c scenario.Case) bool { return isControl(c, shift, engine) }); i >= 0 {
 		cases[i].Control = true
 		return cases
 	}
 	return append([]scenario.Case{{
 		Setting: builder.Setting{Name: scenario.ControlName, Mode: modes.Sync, Barrier: barrier.Tournament, Credits: 1, Duration: s.Duration}, Schedule: shift,
-		Routing: routing.Ftree, Control: true,
+		Routing: engine, Control: true,
 	}}, cases...)
 }
 
@@ -89,9 +89,9 @@ func controlSchedule(cases []scenario.Case) string {
 	return schedules.LinearShift
 }
 
-func isControl(c scenario.Case, shift string) bool {
+func isControl(c scenario.Case, shift, engine string) bool {
 	return c.Mode == modes.Sync && c.Barrier == barrier.Tournament && c.Schedule == shift &&
-		c.Routing == routing.Ftree && len(c.Failures)+len(c.Timed) == 0 && c.Failover == nil
+		c.Routing == engine && len(c.Down)+len(c.Timed) == 0 && c.Failover == nil
 }
 
 // inFlight is the most events of a server that are in flight at a time.
@@ -111,7 +111,7 @@ func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 	if c.Mode == modes.Ordered {
 		return prepareOrdered(s, c, t)
 	}
-	p, err := plan.Build(t, planOptions(s, c))
+	p, err := build(s, c, t, planOptions(s, c))
 	if err != nil {
 		return Planned{}, err
 	}
@@ -211,6 +211,19 @@ func PlanFor(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (*plan.Pla
 		if len(t.Dead()) > len(c.Failures) {
 			o.Schedule, o.Routing, o.Objective = "", routing.Spread, ""
 		}
+	}
+	return build(s, c, t, o)
+}
+
+// A Planner is a scenario.Network that plans cases over its tables.
+type Planner interface {
+	// Plan plans a case on the tree of its servers.
+	Plan(c scenario.Case, servers *topology.Tree) (*plan.Plan, error)
+}
+
+func build(s *scenario.Scenario, c scenario.Case, t *topology.Tree, o plan.Options) (*plan.Plan, error) {
+	if n, ok := s.Network.(Planner); ok {
+		return n.Plan(c, t)
 	}
 	return plan.Build(t, o)
 }

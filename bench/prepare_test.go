@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"evbench/bench"
+	_ "evbench/model/anyshape"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/testing/expect"

@@ -15,8 +15,11 @@ const maxWeights = 1 << 16
 // an offence only if the plan promises none. Judge skips a plan without a schedule, as it has no
 // file.
 func (p *Plan) Judge() error {
-	if p.Schedule == nil {
+	switch {
+	case p.Schedule == nil:
 		return nil
+	case p.Over != nil:
+		return p.Over.Judge()
 	}
 	proof := p.Proof()
 	if weights := WeightNames(p.Tree, p.Bound.Weights); weights != nil && len(weights) <= maxWeights {

@@ -7,6 +7,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"strings"
 
 	"evbench/routing"
@@ -52,6 +53,27 @@ type Plan struct {
 
 	// Hosts are the names of the servers, by rank, for the file; nil where the servers have none.
 	Hosts []Host
+
+	// Over are the tables that the messages take, in a network of any shape; nil in a tree. Then
+	// Tree is the servers alone.
+	Over Over
+}
+
+// An Over is the tables of a network of any shape, with the order that a plan gives its messages
+// over them. Wires are the directions of cables, those of servers included, that messages pass.
+type Over interface {
+	Wires() int
+	// Way appends the wires of a message between two ranks, in the order in which it passes them.
+	Way(to []int32, src, dst int) []int32
+	// Rate is how many messages a wire carries in a message time.
+	Rate(wire int) float64
+	// WireName returns the cable of a wire and its direction: "up" is away from the servers and,
+	// between switches, away from the end that is named first.
+	WireName(wire int) (link, direction string)
+	// Hash, WriteText and Judge are those of the plan.
+	Hash() string
+	WriteText(w io.Writer) error
+	Judge() error
 }
 
 // A Host is the name of a server's host, one word, and the number of ranks there for this server.
@@ -225,7 +247,7 @@ func (p *Plan) Path(src, dst int) int {
 		_, k := p.Schedule.At(src, dst)
 		return p.Tree.PathOf(k, p.Schedule.Top(src, dst))
 	}
-	if p.Static() {
+	if p.Static() && p.Tables != nil {
 		if path, ok := p.Tables.PathOf(src, dst); ok {
 			return path
 		}
@@ -247,7 +269,7 @@ func (p *Plan) Static() bool {
 
 // paths returns Path for a whole exchange, in O(1) a message.
 func (p *Plan) paths() func(src, dst int) int {
-	if p.Pinned() {
+	if p.Pinned() || p.Over != nil {
 		return p.Path
 	}
 	n, leaf := p.Tree.Servers(), p.Tree.LeafOfRanks()

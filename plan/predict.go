@@ -135,13 +135,26 @@ type loads struct {
 	used []topology.Wire
 	path []topology.Wire // between two leaves, for reuse
 	most float64         // the largest of them
+
+	over Over
+	way  []int32 // for reuse
 }
 
 func (p *Plan) newLoads() *loads {
+	if p.Over != nil {
+		return &loads{over: p.Over, wire: make([]float64, p.Over.Wires())}
+	}
 	return &loads{tree: p.Tree, leaf: p.Tree.LeafOfRanks(), wire: make([]float64, p.Tree.AllWires())}
 }
 
 func (l *loads) add(src, dst, path int, size float64) {
+	if l.over != nil {
+		l.way = l.over.Way(l.way[:0], src, dst)
+		for _, w := range l.way {
+			l.put(topology.Wire(w), size/l.over.Rate(int(w)))
+		}
+		return
+	}
 	l.put(l.tree.FromServer(src), size)
 	l.put(l.tree.ToServer(dst), size)
 	if l.leaf[src] != l.leaf[dst] {
@@ -184,6 +197,14 @@ func (l *loads) drain(total *loads) float64 {
 	return most
 }
 
+// WireName names the wires of Loads.
+func (p *Plan) WireName(w int) (link, direction string) {
+	if p.Over != nil {
+		return p.Over.WireName(w)
+	}
+	return p.Tree.WireName(topology.Wire(w))
+}
+
 // Loads returns what one exchange of the given weights puts on each wire, and
 // false where the plan does not know (ecmp, spray, no routing).
 func (p *Plan) Loads(w Weight) ([]float64, bool) {
@@ -192,6 +213,11 @@ func (p *Plan) Loads(w Weight) ([]float64, bool) {
 	}
 	load, path := p.newLoads(), p.paths()
 	p.eachPair(func(src, dst int) { load.add(src, dst, path(src, dst), w(src, dst)) })
+	for i := range load.wire {
+		if p.Over != nil { // its loads are times
+			load.wire[i] *= p.Over.Rate(i)
+		}
+	}
 	return load.wire, true
 }
 

@@ -20,8 +20,11 @@ import (
 // servers by position, sorted by phase and src. The spine column of a message between pods is
 // "plane.top", with parallel cables "spine.up.down". A plan without a schedule has no file.
 func (p *Plan) WriteText(w io.Writer) error {
-	if p.Schedule == nil {
+	switch {
+	case p.Schedule == nil:
 		return errors.New("a plan without a schedule has no text form")
+	case p.Over != nil:
+		return p.Over.WriteText(w)
 	}
 	return p.writeText(w, p.Proof())
 }
@@ -107,6 +110,9 @@ func LeafNames(leaves []int) []string {
 // Hash names the plan: "sha256:" and the digest of its fabric lines and its canonical body. Plans
 // without a schedule are named by their fabric and routing.
 func (p *Plan) Hash() string {
+	if p.Over != nil {
+		return p.Over.Hash()
+	}
 	if p.Schedule == nil {
 		return p.hashOf(func(w io.Writer) error {
 			_, err := io.WriteString(w, "# routing "+p.Routing+"\n")

@@ -127,7 +127,7 @@ const (
 // prediction of an unsynchronised case is an upper bound.
 func (c Case) short() string {
 	e := c.Estimate
-	if c.Mode != modes.Sync || c.PredictedRatio == 0 || c.Verdict != Resolved || e.Of != OfRatio || e.Median+e.HalfWidth() >= c.PredictedRatio-Tolerance {
+	if c.Mode != modes.Sync || c.PredictedRatio == 0 || c.Verdict != Resolved || e.Of != OfRatio || e.Median+e.HalfWidth() >= c.PredictedRatio-Tolerance*max(1, c.PredictedRatio) {
 		return ""
 	}
 	return fmt.Sprintf("%s reaches %.3f of the control, %.3f was predicted", c.Name, e.Median, c.PredictedRatio)

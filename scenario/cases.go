@@ -153,7 +153,15 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 		d.numbers(e.f, &c)
 	}
 	d.caseSizes(e.f.Get("sizes"), s, &c)
-	d.failures(e.f.Get("failures"), draws, s, &c)
+	if s.Network != nil && e.f.Given("failures") {
+		d.cut(e.f.Get("failures"), s, &c)
+	} else {
+		d.failures(e.f.Get("failures"), draws, s, &c)
+	}
+	if name, err := c.suitsNetwork(s); good && err != nil {
+		d.Fail(e.at(name), "%v", err)
+		return c
+	}
 	if err := c.suits(transport.Of(s.Transport)); good && err != nil {
 		d.Fail(e.self, "%v", err)
 	}
@@ -167,6 +175,9 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 }
 
 func (d *document) combine(e entry, s *Scenario, c *Case) {
+	if s.Network != nil {
+		s.settleNetwork(c)
+	}
 	if name, err := c.settle(); err != nil {
 		d.Fail(e.at(name), "%v", err)
 		return

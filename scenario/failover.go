@@ -177,6 +177,9 @@ func (c *Case) mayFailOver(s *Scenario) error {
 }
 
 func (c *Case) suitsFabric(s *Scenario) error {
+	if name, err := c.suitsNetwork(s); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	if err := c.maySpray(&s.Fabric); err != nil {
 		return err
 	}

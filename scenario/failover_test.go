@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	_ "evbench/model/anyshape" // which imports the engines
 	"evbench/scenario"
-	_ "evbench/site/engines"
 	"evbench/testing/expect"
 )
 

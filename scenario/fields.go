@@ -49,17 +49,30 @@ type top struct {
 	*Scenario
 	tree   topology.Options
 	found  *topology.Tree // in a file
+	noTree error          // why the topology is no tree
 	files  *Files         // nil: the scenario is no file, and names none
 	preset string
 }
 
 // topology reads a notation or, where the scenario may name files, a tree from a file.
-func (t *top) topology(text string) (topology.Options, error) {
-	if _, err := os.Stat(text); err != nil || t.files == nil || t.files.Tree == nil {
-		return topology.Parse(text)
+// A network that is no tree has no options.
+func (t *top) topology(text string) (o topology.Options, err error) {
+	_, err = os.Stat(text)
+	file := err == nil && t.files != nil && t.files.Tree != nil
+	if file {
+		if err := atomicfile.Regular(text); err != nil {
+			return o, err
+		}
 	}
-	if err := atomicfile.Regular(text); err != nil {
-		return topology.Options{}, err
+	if o, err = t.treeOf(text, file); err != nil && networks.Open != nil {
+		t.noTree, err = err, nil
+	}
+	return o, err
+}
+
+func (t *top) treeOf(text string, file bool) (topology.Options, error) {
+	if !file {
+		return topology.Parse(text)
 	}
 	tree, err := t.files.Tree(text)
 	if err != nil {
@@ -73,7 +86,8 @@ func (t *top) topology(text string) (topology.Options, error) {
 func topFields(t *top) group {
 	return group{
 		{"name", matching(&t.Name, namePattern, "up to 64 letters, digits, dots, dashes and underscores; folders are named by it"), "of the run (default: the file's)"},
-		{"topology", to(&t.tree, anyWord, t.topology), "FT(2;M0,M1), with parallel cables PGFT(2;m;w;p); three levels: FT(3;M0,M1,M2) or PGFT(3;m;w;p); or a file that evbench topo takes, in which a fat tree is"},
+		{"topology", to(&t.tree, anyWord, t.topology), "FT(2;M0,M1), with parallel cables PGFT(2;m;w;p); three levels: FT(3;M0,M1,M2) or PGFT(3;m;w;p); or a file that evbench topo takes; of another shape than a fat tree also a notation such as Dragonfly(2;4;1;9), and cases on its tables"},
+		{"tables", word(&t.Tables), "file of the tables that the network has, as dump_lfts prints them: cases over them, whatever its shape"},
 		{"fill", nested(list(integer(0, topology.MaxPorts))), "servers on each leaf (default: M0 on each)"},
 		{"spines", whole(&t.tree.Spines, 1, topology.MaxPorts), "number of spines (default: M0)"},
 		{"cables", whole(&t.tree.Cables, 1, topology.MaxCables), "parallel cables from each leaf to each spine of two levels (default: 1)"},
@@ -178,7 +192,7 @@ func matrixFields(c *Case, draws *uint64, servers int) group {
 		{"mode", to((*string)(&c.Mode), enum(append(modes.Names(), slices.Sorted(maps.Keys(modeAlias))...)...), oneOf("mode", modes.Names(), modeAlias)), "in phases, in any order, with each server at its own pace, or in the order of a plan with tokens"},
 		{"barrier", choice(&c.Barrier, "barrier", barriers()...), "between the phases of synchronised cases"},
 		{"schedule", choice(&c.Schedule, "schedule", append(allSchedules(), noSchedule)...), "order of the messages"},
-		{"routing", choice(&c.Routing, "routing", Routings()...), "paths of the messages"},
+		{"routing", choice(&c.Routing, "routing", allRoutings()...), "paths of the messages"},
 		{"objective", choice(&c.Objective, "objective", schedules.Objectives()...), "what the schedule fors makes least; paths: one from a leaf to a server, which tables can hold"},
 		{"failures", nested(list(failureShape)), "links that are dead, and that die"},
 		{"failure_seed", seed(draws), "of random failures"},

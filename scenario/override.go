@@ -103,6 +103,9 @@ func (s *Scenario) suitsFabric() error {
 	if err := s.Fabric.suitsLossless(); err != nil {
 		return fmt.Errorf("fabric.lossless: %w", err)
 	}
+	if err := s.Fabric.suitsAny(); s.Network != nil && err != nil {
+		return err
+	}
 	for _, c := range s.Cases {
 		if err := c.suitsFabric(s); err != nil {
 			return fmt.Errorf("case %q: %w", c.Name, err)

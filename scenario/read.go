@@ -130,6 +130,17 @@ func (d *document) tree(root field, f fields, t *top) {
 	case t.found != nil && (f.Given("fill") || f.Given("spines") || f.Given("cables")):
 		d.Fail(at, "is a file, which already states fill, spines and cables; leave them out")
 		return
+	case t.noTree != nil || f.Given("tables"):
+		if f.Given("fill") || f.Given("spines") || f.Given("cables") {
+			d.Fail(at, "is no tree of this notation; leave fill, spines and cables out")
+			return
+		}
+		var err error
+		if *o, err = d.network(f, t); err != nil {
+			d.Fail(at, "%v", err)
+			return
+		}
+		t.found = nil
 	case o.Ports == 0, f.Given("spines") && o.Spines == 0, !d.fill(f.Get("fill"), o):
 		return // and that is said
 	}
@@ -177,6 +188,9 @@ func (d *document) fabric(at field, s *Scenario) bool {
 	}
 	if err := s.Fabric.suitsLossless(); err != nil {
 		d.Fail(f.Get("lossless"), "%v", err)
+	}
+	if err := s.Fabric.suitsAny(); s.Network != nil && err != nil {
+		d.Fail(at, "%v", err)
 	}
 	return d.rate(f.Get("rate"), s) && good
 }

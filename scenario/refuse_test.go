@@ -36,7 +36,6 @@ func TestRefuses(t *testing.T) {
 		// The tree.
 		{"no topology", c, "topology: is missing"},
 		{"topology not a text", "topology: {m0: 4}\n" + c, "test.yaml:1: topology: is a group of fields; write a single value"},
-		{"four levels", "topology: FT(4;4,4,4,4)\n" + c, "test.yaml:1: topology: topology \"FT(4;4,4,4,4)\": 4 levels; trees of 2 and 3 are planned"},
 		{"fill too short", small + "fill: [4,4]\n" + c, "test.yaml:2: fill: has 2 entries; the tree has 4 leaves"},
 		{"overfull leaf", small + "fill: [4,4,4,5]\n" + c, `fill[3]: "5": write a whole number 0..4`},
 		{"no spines", small + "spines: 0\n" + c, `spines: "0": write a whole number 1..254`},

@@ -8,6 +8,7 @@
 package scenario
 
 import (
+	"slices"
 	"time"
 
 	"evbench/barrier"
@@ -22,9 +23,12 @@ import (
 
 // A Scenario is the document after defaults, matrix and preset are applied.
 type Scenario struct {
-	Name     string // of the file, unless given; usable as a file name
-	Tree     *topology.Tree
-	Readers  string // as written, "" all; Tree has them
+	Name     string         // of the file, unless given; usable as a file name
+	Tree     *topology.Tree // of a network that is no tree the servers alone
+	Network  Network        // that is no tree; nil: a tree
+	Tables   string         // file of its tables, "" none
+	engine   string         // of the first case
+	Readers  string         // as written, "" all; Tree has them
 	Builders string
 	Fabric   Fabric
 	Event    Event
@@ -84,11 +88,22 @@ type Event struct {
 // barriers, allSchedules, Routings, Kinds list the valid names.
 func barriers() []string { return append(barrier.Kinds(), barrier.MPI) }
 func allSchedules() []string {
-	return append(schedules.Names(),
+	return append(append(schedules.Names(), schedules.PathColoring),
 		schedules.RepairPrefix+schedules.LinearShift, schedules.RepairPrefix+schedules.LinearShiftPorts, schedules.RepairPrefix+schedules.XOR, schedules.RepairPrefix+schedules.BandwidthOptimal)
 }
 func Routings() []string { return append(routing.TreeNames(), routing.Pinned) }
-func Kinds() []string    { return []string{Lab, Emulate, Hosts} }
+
+// allRoutings are those of trees, and of networks that are none.
+func allRoutings() []string {
+	all := Routings()
+	for _, name := range append(slices.Clone(networks.Routings), Loaded) {
+		if networks.Open != nil && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+func Kinds() []string { return []string{Lab, Emulate, Hosts} }
 
 // A Case is one measurement.
 type Case struct {

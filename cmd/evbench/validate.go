@@ -92,7 +92,7 @@ func planCases(c *cli.Context, name string, s *scenario.Scenario, err error) ([]
 
 func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []bench.Planned) error {
 	fmt.Fprintf(w, "%s: valid; %s, %d servers, %s, fragment %s\n",
-		name, s.Tree.Notation(), s.Tree.Servers(), fabricText(s.Fabric), s.Event.Fragment)
+		name, s.Topology(), s.Tree.Servers(), fabricText(s.Fabric), s.Event.Fragment)
 	if s.Launch.Kind == scenario.LaunchSSH {
 		if err := open.WritePlaces(w, s); err != nil {
 			return err
@@ -149,12 +149,15 @@ func writeCases(w io.Writer, s *scenario.Scenario, planned []bench.Planned) erro
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tab, "  case\tmode\tschedule\trouting\tdead links\tphases\tbound\tpredicted")
 	for _, p := range planned {
-		schedule, phases := p.Plan.ScheduleName(), fmt.Sprint(p.Plan.Phases())
+		schedule, phases, dead := p.Plan.ScheduleName(), fmt.Sprint(p.Plan.Phases()), len(p.Failures)
+		if s.Network != nil {
+			dead = len(p.Down)
+		}
 		if p.Plan.Schedule == nil {
 			phases = "-"
 		}
 		fmt.Fprintf(tab, "  %s\t%s\t%s\t%s\t%d\t%s\t%d\t%.3f\n", p.Name, p.Mode, schedule, p.Plan.Routing,
-			len(p.Failures), phases, p.Plan.Bound.Phases, p.Prediction.Efficiency)
+			dead, phases, p.Plan.Bound.Phases, p.Prediction.Efficiency)
 	}
 	if err := tab.Flush(); err != nil {
 		return err

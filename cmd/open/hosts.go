@@ -27,8 +27,12 @@ type hostsFabric struct {
 }
 
 func plainHosts(s *scenario.Scenario, l fabric.Launcher) fabric.Fabric {
+	unmeasured := transport.Of(s.Transport).Unmeasured
+	if s.Network != nil {
+		unmeasured = "the network is no tree, so no host has a leaf to be compared"
+	}
 	return &hostsFabric{info: info(s.Fabric), Launcher: l, check: preflight.Options{
-		Off: !s.Launch.Preflight, Unmeasured: transport.Of(s.Transport).Unmeasured, Switches: linux.Switches(s.Tree),
+		Off: !s.Launch.Preflight, Unmeasured: unmeasured, Switches: linux.Switches(s.Tree),
 	}}
 }
 

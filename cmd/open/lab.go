@@ -14,6 +14,7 @@ import (
 	"evbench/fabric/lab"
 	"evbench/failover/loop"
 	"evbench/internal/proc"
+	"evbench/model/anyshape"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
@@ -28,6 +29,7 @@ type labFabric struct {
 	lab    *lab.Lab
 	target *linux.Target
 	tree   *topology.Tree
+	paths  int // of a server, beside the address for tables
 	info   results.Fabric
 }
 
@@ -49,16 +51,26 @@ func openLab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 			return nil, proc.Usage(err)
 		}
 	}
-	l, err := lab.Start(ctx, lab.Options{
+	o := lab.Options{
 		Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU, Phase: s.Event.Phase,
 		MPI: transport.Of(s.Transport).Launched, Packets: slices.ContainsFunc(s.Cases, func(c scenario.Case) bool { return c.Routing == routing.Spray }),
-	})
+	}
+	n, _ := s.Network.(*anyshape.Network)
+	if n != nil {
+		o.Tree, o.Graph = nil, graphOf(n.Net, n.Nodes)
+	}
+	l, err := lab.Start(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	f := &labFabric{lab: l, target: linux.NewTarget(l), tree: s.Tree, info: info(s.Fabric)}
+	f := &labFabric{lab: l, target: linux.NewTarget(l), tree: s.Tree, paths: s.Tree.Paths(), info: info(s.Fabric)}
 	f.info.NIC = "veth, tbf"
-	f.Launcher = f.workers(s)
+	if n != nil {
+		f.paths = 0
+	}
+	if f.Launcher = f.workers(s); n != nil {
+		return &networkLab{f, n}, nil
+	}
 	return f, nil
 }
 
@@ -87,7 +99,7 @@ func (f *labFabric) workers(s *scenario.Scenario) fabric.Launcher {
 // data lists the addresses of a server: single path, then each path.
 func (f *labFabric) data(rank int) Addresses {
 	var a Addresses
-	for path := companion.Single; path < f.tree.Paths(); path++ {
+	for path := companion.Single; path < f.paths; path++ {
 		a = append(a, fmt.Sprintf("%s:%d", f.lab.Addr(rank, path), labPort))
 	}
 	return a

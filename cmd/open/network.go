@@ -1,6 +1,7 @@
 package open
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +13,14 @@ import (
 	"evbench/companion"
 	"evbench/companion/linux"
 	"evbench/fabric/lab"
+	"evbench/failover/loop"
+	"evbench/model/anyshape"
+	"evbench/plan"
+	"evbench/results"
+	"evbench/scenario"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/site/opensm"
 	"evbench/topology"
 )
 
@@ -97,3 +104,65 @@ func installTables(ctx context.Context, target companion.Target, l *lab.Lab, t *
 	}
 	return nil
 }
+
+// given checks that a network of any shape has the tables of each case, as dump prints them.
+func (f *routedFabric) given(s *scenario.Scenario, n *anyshape.Network) error {
+	read := opensm.CommandLine(s.Fabric.Routes.Dump)
+	f.tables = func(p *plan.Plan) (companion.Tables, error) { return givenTables{p}, nil }
+	f.holds = func(ctx context.Context, want companion.Tables) error {
+		ctx, cancel := context.WithTimeout(ctx, s.Fabric.Routes.Timeout)
+		defer cancel()
+		text, err := read(ctx, maxDump)
+		if err != nil {
+			return err
+		}
+		have, err := lft.Read(bytes.NewReader(text), n.Net)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.Fabric.Routes.Dump, err)
+		}
+		return anyshape.Holds(want.(givenTables).plan, have)
+	}
+	return nil
+}
+
+// maxDump is more than the tables of 1,000 switches with 48,000 LIDs take.
+const maxDump = 1 << 30
+
+type givenTables struct{ plan *plan.Plan }
+
+// Files implements companion.Tables: nothing is installed.
+func (givenTables) Files() ([]companion.File, error) { return nil, errCables }
+
+// A networkLab is the lab of a network of any shape. Its cables stay up: the tables of a case do not lead
+// over the dead ones.
+type networkLab struct {
+	*labFabric
+	net *anyshape.Network
+}
+
+var errCables = errors.New("cables of a network that is no tree do not change during a run")
+
+func (f *networkLab) Install(ctx context.Context, p *plan.Plan) error {
+	return installTables(ctx, f.target, f.lab, anyshape.LFT(p), f.net.Nodes)
+}
+
+func (f *networkLab) Counters(context.Context) ([]results.LinkCount, error) {
+	counts, err := f.lab.Counters()
+	if err != nil {
+		return nil, fmt.Errorf("link counters: %w", err)
+	}
+	names := f.net.Cables()
+	out := make([]results.LinkCount, len(counts))
+	for i, c := range counts {
+		out[i] = results.LinkCount{Link: names[i/2], Direction: []string{"up", "down"}[i%2], Bytes: c.Bytes, Packets: c.Packets, Drops: c.Drops}
+	}
+	return out, nil
+}
+
+func (f *networkLab) Dead() ([]topology.Link, error) { return nil, nil }
+
+func (f *networkLab) WatchCables(context.Context, func(topology.CableEvent)) error { return nil }
+
+func (f *networkLab) SetLinks(context.Context, []topology.Link, bool) error { return errCables }
+
+func (f *networkLab) Network(*plan.Plan, string) (loop.Network, error) { return nil, errCables }

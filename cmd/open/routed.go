@@ -15,6 +15,7 @@ import (
 	"evbench/fabric"
 	"evbench/failover/loop"
 	"evbench/internal/proc"
+	"evbench/model/anyshape"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
@@ -53,7 +54,9 @@ func Routed(open Opener, plans iter.Seq2[string, *plan.Plan], say func(string)) 
 		}
 		f := &routedFabric{kind: s.Fabric.Routes.Kind, injects: s.Inject.Kind != "", say: say, pipes: make(chan os.Signal, 1)}
 		reach := f.opensm
-		if s.Fabric.Routes.Shell != "" {
+		if n, ok := s.Network.(*anyshape.Network); ok {
+			reach = func(s *scenario.Scenario) error { return f.given(s, n) }
+		} else if s.Fabric.Routes.Shell != "" {
 			reach = f.kernel
 		}
 		err := reach(s)

@@ -51,7 +51,7 @@ func Lines(r io.Reader) (out []Line, err error) {
 }
 
 // Read reads the hosts of a job, in one of these forms: a hostfile, mpirun's output of its
-// allocation and map, Slurm's variables, or the output of srun -l hostname. A host may appear
+// allocation and map, variables of Slurm and LSF, exec_host of PBS, a pe_hostfile, or ranks with their hosts. A host may appear
 // several times, and names are unchanged.
 func Read(r io.Reader) ([]Entry, error) {
 	lines, err := Lines(r)
@@ -64,8 +64,21 @@ func Read(r io.Reader) ([]Entry, error) {
 var (
 	// Of mpirun --display-allocation, with and without flags; checked against Open MPI 4.1.4.
 	allocNode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\S+): (?:flags=\S+ )?slots=(\d+) max_slots=`) })
-	// Of srun -l hostname: rank and host; from the manual of Slurm 22.05, not tested.
-	rankHost = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d+): +(\S+)$`) })
+	// Rank and host: of srun -l hostname (from the manual of Slurm 22.05, not tested), of hostname under mpirun
+	// --tag-output and hydra's -l, and of a rankfile of Open MPI.
+	rankHost = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:(?:\[\d+,)?\[?(\d+)(?:\]?: +|\] +|\]<stdout>: ?)|rank +(\d+) *= *)(\S+)(?: +slots?=\S+)?$`)
+	})
+	// Of LSF's variables, as env prints them; from the manual of LSF 10.1, not tested.
+	lsfWord = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:export )?(LSB_MCPU_HOSTS|LSB_HOSTS)="?([^"]*)"?$`)
+	})
+	// Of qstat -f of PBS: hosts with the processors of each, joined by plus signs.
+	pbsHosts = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:exec_host *= *)?([\w.-]+/\d+(?:\*\d+)?(?:\+[\w.-]+/\d+(?:\*\d+)?)*)$`)
+	})
+	// Of a pe_hostfile of Grid Engine: host, slots, queue, processors.
+	gridHost = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\S+) +(\d+) +\S+@\S+ +\S+$`) })
 	// Of Slurm's variables, as printed by env and scontrol; from the same manual.
 	slurmWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:export )?(SLURM_[A-Z_]+)="?([^"]*)"?$`) })
 	// Of SLURM_TASKS_PER_NODE, such as 4(x3).
@@ -85,6 +98,12 @@ func formOf(lines []Line) func([]Line) ([]Entry, error) {
 		return found(allocNode())
 	case has(slurmWord()):
 		return slurmHosts
+	case has(lsfWord()):
+		return lsfHosts
+	case has(gridHost()):
+		return found(gridHost())
+	case len(lines) == 1 && has(pbsHosts()):
+		return ofPBS
 	case has(rankHost()):
 		return rankedHosts
 	}
@@ -166,9 +185,10 @@ func slurmHosts(lines []Line) ([]Entry, error) {
 			at[m[1]] = Line{l.Line, m[2]}
 		}
 	}
-	if how, ok := at["SLURM_DISTRIBUTION"]; ok && !strings.HasPrefix(how.Text, "block") {
-		return nil, fmt.Errorf("line %d: SLURM_DISTRIBUTION is %q: Slurm's variables do not say which rank runs where then; give the output of srun -l hostname",
-			how.Line, Short(how.Text))
+	const ask = "Slurm's variables do not say which rank runs where then; give the output of srun -l hostname"
+	how, stated := at["SLURM_DISTRIBUTION"]
+	if stated && !strings.HasPrefix(how.Text, "block") {
+		return nil, fmt.Errorf("line %d: SLURM_DISTRIBUTION is %q: %s", how.Line, Short(how.Text), ask)
 	}
 	list, ok := at["SLURM_STEP_NODELIST"]
 	tasks, counted := at["SLURM_STEP_TASKS_PER_NODE"]
@@ -193,6 +213,9 @@ func slurmHosts(lines []Line) ([]Entry, error) {
 	}
 	if len(each) != len(names) {
 		return nil, fmt.Errorf("line %d: tasks of other than %d nodes", tasks.Line, len(names))
+	}
+	if !stated {
+		return nil, errors.New("SLURM_DISTRIBUTION is missing: " + ask + ", or add SLURM_DISTRIBUTION=block if that is how the job ran")
 	}
 	var out []Entry
 	for i, name := range names {
@@ -229,14 +252,62 @@ func rankedHosts(lines []Line) ([]Entry, error) {
 		if m == nil {
 			return nil, fmt.Errorf("line %d: %q is not a rank and its host, as 0: node1", l.Line, Short(l.Text))
 		}
-		rank, err := strconv.Atoi(m[1])
+		number := m[1] + m[2]
+		rank, err := strconv.Atoi(number)
 		if err != nil || rank >= len(lines) {
-			return nil, fmt.Errorf("line %d: rank %s of %d", l.Line, Short(m[1]), len(lines))
+			return nil, fmt.Errorf("line %d: rank %s of %d", l.Line, Short(number), len(lines))
 		}
 		if out[rank].Slots > 0 {
 			return nil, fmt.Errorf("line %d: rank %d is given twice; first on line %d", l.Line, rank, out[rank].Line)
 		}
-		out[rank] = Entry{Line: l.Line, Names: []string{m[2]}, Slots: 1}
+		out[rank] = Entry{Line: l.Line, Names: []string{m[3]}, Slots: 1}
+	}
+	return out, nil
+}
+
+// lsfHosts reads LSB_MCPU_HOSTS, hosts each with its number of ranks, or else LSB_HOSTS, a host for each
+// rank.
+func lsfHosts(lines []Line) (out []Entry, err error) {
+	at := map[string]Line{}
+	for _, l := range lines {
+		if m := lsfWord().FindStringSubmatch(l.Text); m != nil {
+			at[m[1]] = Line{l.Line, m[2]}
+		}
+	}
+	if l, ok := at["LSB_HOSTS"]; ok {
+		for _, name := range strings.Fields(l.Text) {
+			out = append(out, Entry{Line: l.Line, Names: []string{name}, Slots: 1})
+		}
+		return out, nil
+	}
+	l := at["LSB_MCPU_HOSTS"]
+	f := strings.Fields(l.Text)
+	if len(f)%2 > 0 {
+		return nil, fmt.Errorf("line %d: LSB_MCPU_HOSTS has a host without its number of ranks", l.Line)
+	}
+	for pair := range slices.Chunk(f, 2) {
+		slots, err := parseSlots(pair[1])
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", l.Line, err)
+		}
+		out = append(out, Entry{Line: l.Line, Names: pair[:1], Slots: slots})
+	}
+	return out, nil
+}
+
+// ofPBS reads a list such as node1/0*2+node2/0*2: each name has as many ranks as the number behind the star,
+// else one.
+func ofPBS(lines []Line) (out []Entry, err error) {
+	l := lines[0]
+	for item := range strings.SplitSeq(pbsHosts().FindStringSubmatch(l.Text)[1], "+") {
+		name, processors, _ := strings.Cut(item, "/")
+		slots := 1
+		if _, n, ok := strings.Cut(processors, "*"); ok {
+			if slots, err = parseSlots(n); err != nil {
+				return nil, fmt.Errorf("line %d: %w", l.Line, err)
+			}
+		}
+		out = append(out, Entry{Line: l.Line, Names: []string{name}, Slots: slots})
 	}
 	return out, nil
 }
@@ -276,7 +347,7 @@ func parseHosts(text string) (out []Entry, err error) {
 			if slots, err = parseSlots(value); err != nil {
 				return nil, err
 			}
-		case assigned && (key == "max_slots" || key == "max-slots" || key == "port" || key == "user" || key == "username"):
+		case assigned && (key == "max_slots" || key == "max-slots" || key == "port" || key == "user" || key == "username" || key == "binding" || key == "ifname"):
 		case i == 0 && !assigned && key != "slots":
 			adapter = word
 		default:

@@ -103,7 +103,17 @@ func TestReadForms(t *testing.T) {
 		"Data for JOB 7\n" + node("n1") + "Data for JOB 7\n" + node("n1"):                     "line 5: a second map of mpirun: give one",
 		"SLURM_JOB_NODELIST=n[1-2]\nSLURM_TASKS_PER_NODE=2(x2)\nSLURM_DISTRIBUTION=block\n":   "n1 2, n2 2",
 		"SLURM_DISTRIBUTION=arbitrary\nSLURM_JOB_NODELIST=n[1-2]\nSLURM_TASKS_PER_NODE=2(x2)": "line 1: SLURM_DISTRIBUTION is \"arbitrary\": Slurm's variables do not say which rank runs where then; give the output of srun -l hostname",
-		"n1:x,n2\n": "line 1: slots \"x\": must be 1..4096",
+		"SLURM_JOB_NODELIST=n[1-2]\nSLURM_TASKS_PER_NODE=2(x2)\n":                             "SLURM_DISTRIBUTION is missing: Slurm's variables do not say which rank runs where then; give the output of srun -l hostname, or add SLURM_DISTRIBUTION=block if that is how the job ran",
+		"LSB_HOSTS=n1 n1 n2\nLSB_MCPU_HOSTS=\"n1 2 n2 1\"\n":                                  "n1 1, n1 1, n2 1",
+		"LSB_MCPU_HOSTS=n1 2 n2 2\n":                                                          "n1 2, n2 2",
+		"LSB_MCPU_HOSTS=n1 2 n2\n":                                                            "line 1: LSB_MCPU_HOSTS has a host without its number of ranks",
+		"exec_host = n1/0*2+n2/3\n":                                                           "n1 2, n2 1",
+		"n1.a 2 all.q@n1.a UNDEFINED\nn2.a 1 all.q@n2.a <NULL>\n":                             "n1.a 2, n2.a 1",
+		"n1:2 binding=user:0,1\nn2:2 ifname=ib0\n":                                            "n1 2, n2 2",
+		"rank 1=n2 slot=0\nrank 0 = n1 slots=0:1\n":                                           "n1 1, n2 1",
+		"[1,1]<stdout>:n2\n[1,0]<stdout>: n1\n":                                               "n1 1, n2 1",
+		"[0] n1\n[1] n2\n":                                                                    "n1 1, n2 1",
+		"n1:x,n2\n":                                                                           "line 1: slots \"x\": must be 1..4096",
 	} {
 		entries, err := Read(strings.NewReader(text))
 		var got []string

@@ -110,7 +110,7 @@ func (p *Plan) Over(link, most int) (pairs [][2]int) {
 				continue
 			}
 			on := link == src || link == p.Problem.Hosts+dst
-			for _, l := range p.between(p.entry(src, dst)) {
+			for _, l := range p.Between(src, dst) {
 				on = on || int(l) == link
 			}
 			if on {

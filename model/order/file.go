@@ -30,12 +30,21 @@ type Plan struct {
 
 // Make follows the tables and takes the shortest order found.
 func Make(name string, t *lft.Tables, o Options) (*Plan, error) {
+	p, err := Follow(name, t, o)
+	if err == nil {
+		p.Schedule = Best(p.Problem, o.Steps)
+	}
+	return p, err
+}
+
+// Follow follows the tables, and orders nothing.
+func Follow(name string, t *lft.Tables, o Options) (*Plan, error) {
 	problem, err := NewProblem(t, o)
 	if err != nil {
 		return nil, err
 	}
 	return &Plan{
-		Problem: problem, Schedule: Best(problem, o.Steps), Network: name, Nodes: o.Nodes, Tables: t,
+		Problem: problem, Schedule: newSchedule(problem.Hosts, "none"), Network: name, Nodes: o.Nodes, Tables: t,
 		Reads: o.Reads, Builds: o.Builds, Bound: problem.Bound(),
 	}, nil
 }

@@ -90,7 +90,7 @@ func (x *pairwise) enter(h int32) {
 	for ; x.phase[h] < x.s.Phases; x.phase[h]++ {
 		k := x.phase[h]
 		if dst := x.to[h][k]; dst != None {
-			path := append([]int32{h, int32(x.p.Hosts) + dst}, x.p.between(x.p.entry(int(h), int(dst)))...)
+			path := append([]int32{h, int32(x.p.Hosts) + dst}, x.p.Between(int(h), int(dst))...)
 			x.shares.Route(h, path)
 			x.shares.Add(h, 1)
 			x.open[h]++

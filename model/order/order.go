@@ -22,12 +22,13 @@ import (
 	"fmt"
 	"math"
 
+	"evbench/scheduler/schedules"
 	"evbench/site/lft"
 	"evbench/site/network"
 )
 
 // Name is the schedule's name.
-const Name = "path-coloring"
+const Name = schedules.PathColoring
 
 // None is the phase of a pair without a message.
 const None = -1
@@ -205,6 +206,9 @@ func (p *Problem) entry(src, dst int) int { return int(p.block[src])*p.Hosts + d
 // between are the links between switches that the messages of an entry pass.
 func (p *Problem) between(entry int) []int32 { return p.over[p.begin[entry]:p.begin[entry+1]] }
 
+// Between are the links between switches that the message from src to dst passes, in their order.
+func (p *Problem) Between(src, dst int) []int32 { return p.between(p.entry(src, dst)) }
+
 // Meets reports whether there is a message from src to dst.
 func (p *Problem) Meets(src, dst int) bool { return p.sends[p.entry(src, dst)]>>p.place[src]&1 != 0 }
 
@@ -307,7 +311,7 @@ func (p *Problem) walk(s *Schedule) (time float64, free bool) {
 			src, dst := int(m)/s.hosts, int(m)%s.hosts
 			add(int32(src))
 			add(int32(p.Hosts + dst))
-			for _, l := range p.between(p.entry(src, dst)) {
+			for _, l := range p.Between(src, dst) {
 				add(l)
 			}
 		}

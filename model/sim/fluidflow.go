@@ -141,6 +141,9 @@ func newFlows(j *Job, r rule, streams int) *flows {
 		told: make([]float64, streams), rem: make([]float64, streams), at: make([]int32, streams),
 	}
 	f.shares = maxmin.New(streams, f.plans.wires, f.plans.stride, j.BitPerSec/8)
+	for w := range int32(f.plans.wires) {
+		f.shares.SetCapacity(w, f.plans.nets[0].rate(w)*j.BitPerSec/8)
+	}
 	f.same = same(j)
 	f.stage.send = f.put
 	for i := range f.at {

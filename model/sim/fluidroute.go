@@ -15,12 +15,10 @@ type routes struct {
 }
 
 func newRoutes(j *Job) *routes {
-	t := j.Plan.Tree
-	longest := 2 + len(t.PathLinks(0, t.Leaves()-1, 0)) // wires
-	r := &routes{servers: t.Servers(), stride: longest, plans: j.plans()}
+	r := &routes{servers: j.Plan.Tree.Servers(), plans: j.plans()}
 	for _, p := range r.plans {
 		n := networkOf(p, j.Seed)
-		r.wires = n.wires
+		r.wires, r.stride = n.wires, max(r.stride, n.longest())
 		r.nets = append(r.nets, n)
 		r.dead = append(r.dead, deadWires(p, n.wires))
 	}

@@ -16,6 +16,7 @@ type network struct {
 	// name returns the cable of a wire and its direction, "up" being away from the
 	// servers.
 	name func(wire int) (link, direction string)
+	over plan.Over // nil: a tree
 
 	tree *topology.Tree
 	leaf []int // [rank]
@@ -28,6 +29,11 @@ type network struct {
 // path that the seed draws for each pair. It keeps no table of pairs: beyond the plan it needs
 // O(leaves · servers). It is safe for concurrent use.
 func networkOf(p *plan.Plan, seed uint64) *network {
+	if p.Over != nil {
+		return &network{
+			wires: p.Over.Wires(), tree: p.Tree, leaf: make([]int, p.Tree.Servers()), path: p.Over.Way, name: p.Over.WireName, over: p.Over,
+		}
+	}
 	n := &network{wires: p.Tree.AllWires(), tree: p.Tree, leaf: p.Tree.LeafOfRanks()}
 	n.name = func(w int) (string, string) { return n.tree.WireName(topology.Wire(w)) }
 	n.by = pathsOf(p, n.leaf, seed)
@@ -40,7 +46,29 @@ func networkOf(p *plan.Plan, seed uint64) *network {
 	return n
 }
 
+// longest is how many wires a message crosses at most.
+func (n *network) longest() (most int) {
+	if n.over == nil {
+		return 2 + len(n.tree.PathLinks(0, n.tree.Leaves()-1, 0))
+	}
+	for src, dst := range n.tree.Pairs {
+		most = max(most, len(n.path(nil, src, dst)))
+	}
+	return most
+}
+
+// rate is how many times the link rate a wire has.
+func (n *network) rate(wire int32) float64 {
+	if n.over == nil {
+		return 1
+	}
+	return n.over.Rate(int(wire))
+}
+
 func (n *network) through(to []int32, src, dst, by int) []int32 {
+	if n.over != nil {
+		return n.path(to, src, dst)
+	}
 	a, b := n.leaf[src], n.leaf[dst]
 	if a != b && by < 0 {
 		return to

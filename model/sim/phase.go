@@ -223,7 +223,7 @@ func (x *phaser) put(t *turn, net *network, m scheduler.Message, by, payload int
 	x.sends = append(x.sends, message{m.Src, m.Dst, len(x.paths)})
 	size := float64(payload + x.j.Header)
 	for _, w := range x.paths[from:] {
-		x.load[w] += size
+		x.load[w] += size / net.rate(w)
 	}
 	t.sent[m.Src] += uint64(payload)
 	t.got[m.Dst] += uint64(payload)
@@ -241,7 +241,7 @@ func (x *phaser) close(t *turn, e uint64, phase int, live bool) {
 	}
 	t.span += x.j.Timing.Overhead.Seconds() + transfer + x.barrier
 	for _, w := range x.paths {
-		t.wires[w] += x.load[w]
+		t.wires[w] += x.load[w] * x.nets[0].rate(w)
 		x.load[w] = 0
 	}
 	x.paths, x.sends = x.paths[:0], x.sends[:0]

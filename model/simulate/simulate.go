@@ -89,6 +89,8 @@ func unfit(model string, p bench.Planned) string {
 	case routing.PerPacket(p.Plan.Routing) && model != sim.CreditModel:
 		return "under routing " + p.Plan.Routing + " each packet takes a path of its own, and only the model " + sim.CreditModel +
 			" knows packets (fabric.lossless, or --model " + sim.CreditModel + ")"
+	case p.Plan.Over != nil && model == sim.CreditModel:
+		return "the model " + sim.CreditModel + " has trees only"
 	case model == sim.PhaseModel && p.Mode != modes.Sync && p.Mode != modes.Ordered:
 		return "only synchronised cases have phases"
 	case f != nil && len(p.Timed) > 0 && (f.Policy == string(failover.None) || f.Policy == string(failover.Unsync)):

@@ -104,6 +104,9 @@ const routingNames = "pinned, none, ftree, minhop, spread, ecmp, spray, adaptive
 // ErrOrdered says that a file holds a plan of version 2, which Read refuses.
 var ErrOrdered = errors.New("a plan of version 2, for fragments of unequal size, where one of version 1 is needed; evbench verify takes both")
 
+// ErrOver says that a file holds a plan of version 3, which this package does not read.
+var ErrOver = errors.New(`plan version "3"; versions 1 and 2 are read here, and 3, over given tables, by verify and mpi wrap`)
+
 // Read reads a plan file, packed with gzip or not. An error names the line and the reason. A wrong
 // plan is not an error of Read; Check reports it.
 func Read(r io.Reader) (*File, error) { return ReadAtMost(r, math.MaxInt) }

@@ -18,6 +18,7 @@ import (
 const (
 	firstLine    = "evbench plan 1"
 	firstOrdered = "evbench plan 2" // of ordered plans, which readOrdered reads
+	firstOver    = "evbench plan 3" // of plans over given tables, which model/order/verify reads
 )
 
 // textKeys are the header keys, in the order of a written file.
@@ -116,8 +117,11 @@ func (r *lineReader) one(line []byte) error {
 }
 
 func (r *lineReader) notAPlan(line string) error {
-	if line == firstOrdered {
+	switch line {
+	case firstOrdered:
 		return ErrOrdered
+	case firstOver:
+		return ErrOver
 	}
 	if version, ok := strings.CutPrefix(line, "evbench plan "); ok {
 		return fmt.Errorf("plan version %q; versions 1 and 2 are read here, and 3, over given tables, by verify and mpi wrap", shorten([]byte(version)))

@@ -17,6 +17,9 @@ const (
 	FORSClosed       = "fors-closed"
 	FORSPublished    = "fors-published"
 	RepairPrefix     = "repair:"
+
+	// PathColoring is the best order of messages over given tables (evbench/model/order).
+	PathColoring = "path-coloring"
 )
 
 // MaxWindow bounds the exchanges that are planned together where fragments differ in size.

@@ -270,7 +270,7 @@ func (c *capacities) simple(f *fabric) limit {
 	case c.host < 1:
 		out.why = fmt.Sprintf("a host has %s to send over %s, a link of %s of the usual rate", amount, c.name, percent(c.host))
 	case x.plain():
-		out.why = fmt.Sprintf("the own link of each host is the limit: it sends %s", amount)
+		out.why = fmt.Sprintf("the link of each host to its leaf is the limit, no uplink: it sends %s", amount)
 	default:
 		out.why = fmt.Sprintf("the link of a host is the limit: it sends or receives %s", amount)
 	}

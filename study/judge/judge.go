@@ -323,7 +323,7 @@ func (f *fabric) reason(b scheduler.Bound) string {
 	s := t.Servers()
 	switch b.Kind {
 	case scheduler.KindServer:
-		return fmt.Sprintf("the own link of each host is the limit: it sends %s", show.Plural(s-1, "message, in one step", "messages, one a step"))
+		return fmt.Sprintf("the link of each host to its leaf is the limit, no uplink: it sends %s", show.Plural(s-1, "message, in one step", "messages, one a step"))
 	case scheduler.KindLeaf:
 		return fmt.Sprintf("%s: an exchange takes at least %d steps; %s", f.uplinks(b.Leaf, t.On(b.Leaf), "hosts"), b.Phases, f.deadOf(b.Leaf))
 	case scheduler.KindHall:

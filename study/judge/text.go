@@ -35,7 +35,7 @@ func (v *Verdict) Lines() (rows [][]string) {
 		if len(v.Slow) > 0 {
 			healthy = "with all links whole"
 		}
-		what := fmt.Sprintf("%.5g phases for %s", a.Phases, show.Plural(int(v.each), "message", "messages"))
+		what := fmt.Sprintf("%.5g %s for %s", a.Phases, phases(a.Phases), show.Plural(int(v.each), "message", "messages"))
 		if a.ByteTimes > 0 {
 			what = fmt.Sprintf("%.0f byte times for %d bytes of the busiest", a.ByteTimes, v.each)
 		}
@@ -45,7 +45,7 @@ func (v *Verdict) Lines() (rows [][]string) {
 		add("at most", "%s of the link rate, %s; %s %s", percent(a.Efficiency), what, percent(a.Healthy), healthy)
 		add("", "%s", a.Why)
 		if a.Full > 0 {
-			add("", "%.5g phases with the messages inside hosts, which a plan includes", a.Full)
+			add("", "%.5g %s with the messages inside hosts, which a plan includes", a.Full, phases(a.Full))
 		}
 	}
 	if t := v.Tables; t != nil {
@@ -257,7 +257,7 @@ func (v *Verdict) advice(add func(string, string, ...any)) {
 	if p := v.Planned; p != nil && p.Phases == 0 {
 		add("plan", "%s: %s without phases, with its own paths (evbench plan --sizes)", p.Schedule, percent(p.Efficiency))
 	} else if p != nil {
-		add("plan", "%s: %s in %d phases, with its own paths (evbench plan -s %s)", p.Schedule, percent(p.Efficiency), p.Phases, p.Schedule)
+		add("plan", "%s: %s in %s, with its own paths (evbench plan -s %s)", p.Schedule, percent(p.Efficiency), show.Plural(p.Phases, "phase", "phases"), p.Schedule)
 		if len(p.Uses) > 0 {
 			add("", "phases over %s last longer, and a plan without these links is no faster", show.Few(p.Uses))
 		}
@@ -265,6 +265,13 @@ func (v *Verdict) advice(add func(string, string, ...any)) {
 			add("", "%s count as dead: with these slow links a plan takes longer", show.Few(p.Avoids))
 		}
 	}
+}
+
+func phases(n float64) string {
+	if n == 1 {
+		return "phase"
+	}
+	return "phases"
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }
@@ -301,8 +308,12 @@ func (v *Verdict) missing(verdict answer.Verdict) string {
 	case verdict != answer.Bad || m == nil:
 	case v.Tables == nil:
 		return "Give its tables (--tables, --engine): they say which links messages share."
-	case v.Pairs == nil && m.OfUnphased < v.good.Exchange:
-		return "Its tables do not explain that: measure the pairs (mpiGraph, iperf3 -J)."
+	case v.Pairs == nil && max(m.OfUnphased, m.OfPhased) < v.good.Exchange:
+		explained := "Its tables do not explain that"
+		if v.Tables.Decides {
+			explained = fmt.Sprintf("Its tables do not explain all of that, %s of what they allow was reached", percent(m.OfUnphased))
+		}
+		return explained + ": measure the pairs (mpiGraph, iperf3 -J)."
 	}
 	return ""
 }
@@ -395,7 +406,10 @@ func (v *Verdict) slowest() string {
 		if v.Rate > 0 {
 			of = fmt.Sprintf(", %s of the link rate (good from %s)", percent(p.Usual/v.Rate), percent(v.good.Pairs))
 		}
-		return fmt.Sprintf("None of %s is slow: usually %s%s.", show.Plural(p.Count, "pair", "pairs"), show.Amount(p.Usual, "bit/s"), of)
+		if p.Count == 1 {
+			return fmt.Sprintf("The one pair is not slow: %s%s.", show.Amount(p.Usual, "bit/s"), of)
+		}
+		return fmt.Sprintf("None of %d pairs is slow: usually %s%s.", p.Count, show.Amount(p.Usual, "bit/s"), of)
 	}
 	text := fmt.Sprintf("%d of %s slow", p.Slow, show.Plural(p.Count, "pair is", "pairs are"))
 	if len(p.Common) > 0 {

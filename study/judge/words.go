@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,7 +28,8 @@ type Words struct {
 // Read sets Hosts, Rate and Result of an input that has its network. file returns the content of a
 // file.
 func (w Words) Read(in *Input, file func(name string) ([]byte, error)) (err error) {
-	if err = w.result(in, file); err != nil {
+	addresses := w.addresses(in.Net)
+	if err = w.result(in, file, addresses); err != nil {
 		return err
 	}
 	switch r := in.Result; {
@@ -66,7 +69,9 @@ func (w Words) hosts(in *Input) (h network.Job, err error) {
 		h, err = ranksOf(in.Result.Hosts, in.Net)
 		return h, within(w.Result, err)
 	case in.Result != nil && in.Result.Pairs != nil:
-		h, err = HostsOf(in.Result.Pairs, in.Net)
+		if h, err = HostsOf(in.Result.Pairs, in.Net); err != nil && in.Result.Format == foreign.Iperf3 {
+			err = fmt.Errorf("%w; --hosts NAME@ADDRESS,… says whose addresses its tests have", err)
+		}
 		return h, within(w.Result, err)
 	case in.Net.Hosts() < 2:
 		return h, fmt.Errorf("--network %s: %d hosts: an exchange needs two", in.Name, in.Net.Hosts())
@@ -119,8 +124,27 @@ func (w Words) agree(h network.Job, in *Input) error {
 	return nil
 }
 
-func (w Words) result(in *Input, file func(name string) ([]byte, error)) (err error) {
-	o := foreign.Options{Format: w.Format, Case: w.Case, Sized: w.Sizes != "", Partial: w.Partial}
+// addresses takes the addresses from hosts of the list that have one, as "node001@10.0.0.1": those of
+// results that know no names.
+func (w *Words) addresses(n *network.Network) map[string]string {
+	at, names := map[string]string{}, network.NewHostNames(n)
+	w.Hosts = named.ReplaceAllStringFunc(w.Hosts, func(item string) string {
+		name, address, _ := strings.Cut(item, "@")
+		if _, err := netip.ParseAddr(address); err != nil {
+			return item
+		} else if _, _, err := names.Find(name); err != nil {
+			return item // a user
+		}
+		at[address] = name
+		return name
+	})
+	return at
+}
+
+var named = regexp.MustCompile(`[^\s,@]+@[0-9A-Fa-f.:]+`)
+
+func (w Words) result(in *Input, file func(name string) ([]byte, error), addresses map[string]string) (err error) {
+	o := foreign.Options{Addresses: addresses, Format: w.Format, Case: w.Case, Sized: w.Sizes != "", Partial: w.Partial}
 	if !slices.Contains(foreign.Formats(), o.Format) {
 		return fmt.Errorf("--format %q: there are %s", o.Format, strings.Join(foreign.Formats(), ", "))
 	}

@@ -23,6 +23,9 @@ type Offence struct {
 	Text  string `json:"text"`
 }
 
+// SharedLink is the kind of an offence: messages of a phase meet.
+const SharedLink = "shared link"
+
 // A Report is what the judge found.
 type Report struct {
 	Valid    bool `json:"valid"`
@@ -233,7 +236,7 @@ func (r *Report) times(f *File, t *routes, nodes []network.Node, rate float64) {
 		r.Time += longest
 		if longest > alone*(1+1e-9) && !t.net.IsHost(fullest.Node) {
 			a, b := used[fullest][0], used[fullest][1]
-			r.accuse("shared link", int(phase), "phase %d: the messages from %d to %d and from %d to %d share %s, which has no room for %s", phase,
+			r.accuse(SharedLink, int(phase), "phase %d: the messages from %d to %d and from %d to %d share %s, which has no room for %s", phase,
 				a.Src, a.Dst, b.Src, b.Dst, t.net.EndName(fullest), show.Plural(len(used[fullest]), "message", "messages"))
 		}
 	}

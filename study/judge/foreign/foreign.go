@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,6 +61,8 @@ type Options struct {
 	Size   int64  // bytes from a rank to another; 0: the largest measured
 	Case   string // of our own results; "": the only one that is not a control
 	Sized  bool   // the time of a call needs no Size: messages have sizes of their own
+	// Addresses are the names of hosts by their addresses.
+	Addresses map[string]string
 	// Partial takes the whole rows of a run that has not ended.
 	Partial bool
 }
@@ -68,6 +71,7 @@ type Options struct {
 const (
 	Auto   = "auto"
 	OSU    = "osu"
+	Iperf3 = "iperf3"
 	NCCL   = "nccl"
 	Own    = "evbench"
 	Number = "number"
@@ -87,7 +91,7 @@ var formats = []format{
 	{"mpigraph", containing(mpiGraphTitle), readMPIGraph},
 	{"nccl-alltoallv", isAlltoallv, readAlltoallv},
 	{NCCL, isNCCL, readNCCL},
-	{"iperf3", func(data []byte) bool {
+	{Iperf3, func(data []byte) bool {
 		data = afterBanner(data)
 		return isJSON(data) && (containing(`"connecting_to"`)(data) || containing(`"iperf 3`)(data))
 	}, func(data []byte, o Options) (*Result, error) { return readIperf3(afterBanner(data), o) }},
@@ -119,12 +123,25 @@ func Formats() []string {
 	return names
 }
 
+// colours are escapes of terminals, which some tools write into files.
+var colours = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`)
+
+// unread are outputs that are refused, each with what to give in its place.
+var unread = []struct {
+	is     *regexp.Regexp
+	remedy string
+}{
+	{regexp.MustCompile(`(?m)^\[ ?ID\](?:\[Role\])? Interval`), "this is the text of iperf: take iperf3, and run it with -J"},
+	{regexp.MustCompile(`(?m)BW average\[|BW peak\[|t_typical\[`), "this is perftest (ib_write_bw), which measures one pair of hosts: for pairs take mpiGraph, or iperf3 -J"},
+	{regexp.MustCompile(`(?m)^# Benchmarking I?[Aa]lltoall`), "this is a benchmark of IMB that is not read: take IMB-MPI1 Alltoall or Alltoallv"},
+}
+
 // Read reads the output of a program.
 func Read(data []byte, o Options) (*Result, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New("it is empty")
 	}
-	data, labels := unlabelled(data)
+	data, labels := unlabelled(colours.ReplaceAll(data, nil))
 	if line := killed.Find(data); line != nil && !o.Partial {
 		return nil, fmt.Errorf("the program was ended: %q; --partial takes the rows that are whole", short(strings.TrimSpace(string(line))))
 	}
@@ -142,6 +159,11 @@ func Read(data []byte, o Options) (*Result, error) {
 				r.Notes = append(r.Notes, "the output may be of a run that did not end (--partial)")
 			}
 			return r, err
+		}
+	}
+	for _, x := range unread {
+		if auto && x.is.Match(data) {
+			return nil, errors.New(x.remedy)
 		}
 	}
 	if auto {

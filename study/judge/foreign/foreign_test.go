@@ -39,6 +39,9 @@ func TestRead(t *testing.T) {
 		want       Result
 	}{
 		{"osu", osuPlain, Options{}, Result{Format: OSU, Seconds: 1e-3, Bytes: 1 << 20, Limit: "osu_alltoall -f"}},
+		{"osu in colours", strings.ReplaceAll(osuPlain, "\n", "\x1b[0m\n\x1b[32m"), Options{}, Result{Format: OSU, Seconds: 1e-3, Bytes: 1 << 20, Limit: "osu_alltoall -f"}},
+		{"osu, of devices, with percentiles", strings.ReplaceAll(strings.Replace(osuFull, "Iterations\n", "Iterations  P50 Tail Lat(us)  P99 Tail Lat(us)\n", 1), "   1000\n", "   1000   20.50   21.90\n"), Options{}, Result{Format: OSU, Seconds: 41e-6, Bytes: 8192}},
+		{"osu, and what LSF writes", "Sender: LSF System <lsfadmin@node001>\nThe output (if any) follows:\n" + osuPlain + "\n------\nSuccessfully completed.\n\n    CPU time :   120.50 sec.\n", Options{}, Result{Format: OSU, Seconds: 1e-3, Bytes: 1 << 20, Limit: "mean of the ranks"}},
 		{"osu, a size", osuPlain, Options{Size: 1}, Result{Format: OSU, Seconds: 2.5e-6, Bytes: 1, Limit: "mean of the ranks"}},
 		{"osu -f", osuFull, Options{Format: Auto}, Result{Format: OSU, Seconds: 41e-6, Bytes: 8192}},
 		{"osu with validation", osuChecked, Options{Format: OSU}, Result{Format: OSU, Seconds: 5e-6, Bytes: 64, Limit: "mean of the ranks"}},
@@ -108,6 +111,12 @@ func TestReadRefuses(t *testing.T) {
 		{"nccl, in place alone", strings.ReplaceAll(nccl, "   12.00    0.17    0.09      0", ""), Options{Format: NCCL}, "9 columns of 13"},
 		{"nccl, groups", strings.ReplaceAll(nccl, "Rank  1 Group  0", "Rank  1 Group  1"), Options{Format: NCCL}, "groups 0 and 1"},
 		{"nccl, failed", strings.ReplaceAll(nccl, ": 0 OK", ": 2 FAILED"), Options{Format: NCCL}, "wrong elements"},
+		{"nccl, not ended", strings.Replace(nccl, "# Out of bounds values : 0 OK\n", "", 1), Options{Format: NCCL}, "the run ended before that; --partial"},
+		{"nccl, sendrecv", "# Collective test starting: sendrecv_perf\n" + nccl, Options{Format: NCCL}, "is not an all-to-all"},
+		{"iperf3, as text", "Connecting to host node002, port 5201\n[ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n", Options{}, "run it with -J"},
+		{"iperf 2", "[ ID] Interval       Transfer     Bandwidth\n[  3]  0.0-10.0 sec  11.0 GBytes  9.41 Gbits/sec\n", Options{}, "take iperf3"},
+		{"perftest", " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n", Options{}, "ib_write_bw"},
+		{"imb, non-blocking", "# Benchmarking Ialltoall \n# #processes = 16 \n", Options{}, "take IMB-MPI1 Alltoall"},
 		{"own, none", `{"schema":"evbench/summary/1"}`, Options{}, "has no case"},
 		{"own, several", own, Options{}, "choose one with --case: cut, slow"},
 		{"own, not valid", own, Options{Case: "slow"}, "not valid: noise"},

@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +22,10 @@ type iperfTest struct {
 }
 
 type iperfStart struct {
-	Version      string `json:"version"`
+	Version   string `json:"version"`
+	Connected []struct {
+		Local string `json:"local_host"`
+	} `json:"connected"`
 	SystemInfo   string `json:"system_info"`
 	ConnectingTo struct {
 		Host string `json:"host"`
@@ -60,9 +64,9 @@ type iperfSum struct {
 //
 // The receiver's bytes count. With -R the server sends; with --bidir both do. Tests that overlap
 // for more than half of the shorter ran at the same time.
-func readIperf3(data []byte, _ Options) (*Result, error) {
+func readIperf3(data []byte, o Options) (*Result, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
-	t := &iperfTests{at: map[string]int{}}
+	t := &iperfTests{at: map[string]int{}, addresses: o.Addresses}
 	for n := 1; ; n++ {
 		var x iperfTest
 		if err := d.Decode(&x); errors.Is(err, io.EOF) {
@@ -92,11 +96,13 @@ type iperfTests struct {
 	pairs    Pairs
 	from, to []float64 // seconds, by pair
 	at       map[string]int
-	version  string
-	tests    int
-	held     int         // tests with a target
-	target   unit.Rate   // the highest
-	open     *iperfStart // of a stream of events
+	// addresses are those of hosts: see Options.
+	addresses map[string]string
+	version   string
+	tests     int
+	held      int         // tests with a target
+	target    unit.Rate   // the highest
+	open      *iperfStart // of a stream of events
 }
 
 func (t *iperfTests) document(x iperfTest) error {
@@ -145,7 +151,11 @@ func (t *iperfTests) test(s iperfStart, e iperfEnd) error {
 	if s.TestStart.Target > 0 {
 		t.held, t.target = t.held+1, max(t.target, unit.Rate(s.TestStart.Target))
 	}
-	client, server := t.end(system[1]), t.end(s.ConnectingTo.Host)
+	own := system[1]
+	if len(s.Connected) > 0 {
+		own = cmp.Or(t.addresses[s.Connected[0].Local], own)
+	}
+	client, server := t.end(own), t.end(cmp.Or(t.addresses[s.ConnectingTo.Host], s.ConnectingTo.Host))
 	if len(t.pairs.Names) > maxEnds {
 		return fmt.Errorf("more than %d hosts", maxEnds)
 	}

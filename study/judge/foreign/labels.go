@@ -8,11 +8,11 @@ import (
 // Launchers put labels before each line: mpirun --tag-output ("[1,0]<stdout>:", Open MPI 5
 // "[prterun-node1-99@1,0]<stdout>: "), --timestamp-output and others a time before it, srun -l "0: "
 // (padded to the width of the last rank), hydra's -l "[0] ", PALS "node001 0: ", kubectl --prefix
-// "[pod/NAME/CONTAINER] ". label matches one of them, with blanks before it.
-var label = regexp.MustCompile(`^[ \t]*(?:` + stamp + `[ \t]*)?(?:\[[^\]\s]+\]<std(?:out|err)>: ?|\[pod/[^\]\s]+\] |\[ *\d+\] |[A-Za-z][\w.-]* +\d+: |\d+: )?`)
+// "[pod/NAME/CONTAINER] ", mpirun --xml <stdout rank="0">. label matches one of them, with blanks before it.
+var label = regexp.MustCompile(`^[ \t]*(?:` + stamp + `[ \t]*)?(?:(?:\[[^\]\s]+\]){0,2}<std(?:out|err)>: ?|<std(?:out|err) [^>]*>|\[pod/[^\]\s]+\] |\[ *\d+\] |[A-Za-z][\w.-]* +\d+: |\d+: )?`)
 
-// stamp is a time: "Mon Jan 12 10:00:00 2026", "2026-01-12T10:00:00.123Z", "[10:00:00]".
-const stamp = `(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?(?: \d{4})?|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*|\[\d\d:\d\d:\d\d(?:\.\d+)?\])`
+// stamp is a time: "Mon Jan 12 10:00:00 2026", of Open MPI 5 in brackets, "2026-01-12T10:00:00.123Z", "[10:00:00]".
+const stamp = `(?:\[?[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?(?: \d{4})?\]?|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*|\[\d\d:\d\d:\d\d(?:\.\d+)?\])`
 
 // begins are what the lines of a report begin with that a label may stand before.
 var begins = regexp.MustCompile(`^(?:# ?OSU|# Size|# Benchmarking|#bytes|# *Rank |# Collective|# nccl-tests|# rccl-tests|# nThread|# *size |START mpiGraph|\{)`)
@@ -21,19 +21,56 @@ var begins = regexp.MustCompile(`^(?:# ?OSU|# Size|# Benchmarking|#bytes|# *Rank
 // them stands before a line that is known. Lines without a label stay as they are.
 func unlabelled(data []byte) ([]byte, bool) {
 	lines := bytes.SplitAfter(data, []byte("\n"))
-	found := false
+	found, label := false, label
 	for _, l := range lines {
 		n := len(label.Find(l))
 		found = found || len(bytes.TrimSpace(l[:n])) > 0 && begins.Match(bytes.TrimLeft(l[n:], " \t"))
 	}
 	if !found {
-		return data, false
+		if label = like(lines); label == nil {
+			return data, false
+		}
 	}
 	for i, l := range lines {
-		lines[i] = l[len(label.Find(l)):]
+		lines[i] = xmlEnd.ReplaceAll(l[len(label.Find(l)):], []byte("$1"))
 	}
 	return bytes.Join(lines, nil), true
 }
+
+// anywhere matches what begins a report, behind whatever stands before it in its line.
+var anywhere = regexp.MustCompile(`# ?OSU MPI|# Benchmarking|# Collective test|# nThread|START mpiGraph`)
+
+// part is a part of a label that differs from line to line: a number, the name of a day or month, blanks.
+var part = regexp.MustCompile(`\d+|[A-Z][a-z]{2}\b|[ \t]+`)
+
+// like matches labels of the form of the one before the first line that is known, such as those of
+// pdsh, journald, or of a pattern of the user's; nil: there is none.
+func like(lines [][]byte) *regexp.Regexp {
+	for _, l := range lines {
+		at := anywhere.FindIndex(l)
+		if at == nil {
+			continue
+		}
+		head := l[:at[0]]
+		if len(bytes.TrimSpace(head)) == 0 || len(head) > longestLabel {
+			return nil
+		}
+		text, from := "^", 0
+		for _, p := range part.FindAllIndex(head, -1) {
+			text += regexp.QuoteMeta(string(head[from:p[0]])) + map[bool]string{true: `[ \t]*`, false: `[A-Za-z0-9]+`}[len(bytes.TrimSpace(head[p[0]:p[1]])) == 0]
+			from = p[1]
+		}
+		text += regexp.QuoteMeta(string(head[from:]))
+		return regexp.MustCompile(text)
+	}
+	return nil
+}
+
+// longestLabel is the most bytes that stand before a line of a report.
+const longestLabel = 160
+
+// xmlEnd is the end of a line of mpirun --xml, which writes the end of the program's line, too.
+var xmlEnd = regexp.MustCompile(`(?:&#010;)?[ \x00]*</std(?:out|err)>(\n?)$`)
 
 // killed matches what launchers and schedulers say when a program was ended.
 var killed = regexp.MustCompile(`(?m)^.*(?:BAD TERMINATION OF ONE OF YOUR|CANCELLED AT|DUE TO TIME LIMIT|exited on signal|noticed that process rank|Exited with exit code|oom-kill|^srun: error:|^slurmstepd: error:|PMIX_ERR_|MPI_ABORT was invoked).*$`)

@@ -18,10 +18,15 @@ func TestLabels(t *testing.T) {
 			o.Case = "cut"
 		}
 		want := expect.Value(Read([]byte(text), o))(t)
-		for _, label := range []string{
-			"[1,0]<stdout>:", "[1,0]<stdout>: ", "[prterun-node1-4242@1,0]<stdout>: ", "        [1,0]<stdout>: ", "Mon Jan 12 10:00:00 2026[1,0]<stdout>:",
+		labels := []string{
+			"[1,0]<stdout>:", "[1,0]<stdout>: ", "[prterun-node1-4242@1,0]<stdout>: ", "        [1,0]<stdout>: ", "Mon Jan 12 10:00:00 2026[1,0]<stdout>:", "Mon Jan 12 10:00:00 2026<stdout>:", "[Mon Jan 12 10:00:00 2026][1,0]<stdout>: ", "[Mon Jan 12 10:00:00 2026]<stdout>: ", "[1,0][node1:173]<stdout>: ", "[0]<stdout>: ",
 			"2026-01-12T10:00:00.123456Z ", "[10:00:00] ", "0: ", "  0: ", "00: ", "[0] ", "node001 0: ", "n1.cluster.example 12: ", "[pod/osu-launcher-x7k2p/osu] ",
-		} {
+		}
+		if name != "own" { // no line of which says where an unknown label ends
+			labels = append(labels,
+				"[pod/osu-launcher-x7k2p/osu] 2026-10-01T10:00:00.123456789Z ", "node003: ", "[node001:0] ", "0@10.0.0.1: ", "Oct 05 10:00:00 node001 osu[123]: ")
+		}
+		for _, label := range labels {
 			lines := strings.SplitAfter(strings.TrimPrefix(text, "\n"), "\n")
 			labelled := label + strings.Join(lines[:len(lines)-1], label)
 			got, err := Read([]byte(labelled), o)
@@ -30,6 +35,16 @@ func TestLabels(t *testing.T) {
 			expect.True(t, reflect.DeepEqual(got, want), "%s with %q: %+v, want %+v", name, label, got, want)
 		}
 	}
+}
+
+// mpirun --xml has labels behind the lines, too.
+func TestXML(t *testing.T) {
+	text := "<mpirun>\n"
+	for l := range strings.Lines(osuFull) {
+		text += `<stdout rank="0">` + strings.TrimSuffix(l, "\n") + "&#010;\x00</stdout>\n"
+	}
+	r := expect.Value(Read([]byte(text+"</mpirun>\n"), Options{}))(t)
+	expect.True(t, r.Bytes == 8192 && r.Seconds == 41e-6 && len(r.Notes) == 1, "%+v", r)
 }
 
 func TestEndsOfTables(t *testing.T) {

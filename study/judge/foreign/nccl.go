@@ -33,7 +33,7 @@ func readNCCL(data []byte, o Options) (*Result, error) {
 	case isJSON(data):
 		return readNCCLJSON(data, o.Size)
 	}
-	return readNCCLText(data, o.Size, o.Format == NCCL)
+	return readNCCLText(data, o.Size, o.Format == NCCL, o.Partial)
 }
 
 // readNCCLText reads the text that alltoall_perf of nccl-tests and rccl-tests prints; checked
@@ -49,13 +49,16 @@ func readNCCL(data []byte, o Options) (*Result, error) {
 // The columns of the exchange out of place are read. Only newer versions name the program,
 // and all_gather_perf prints the same columns: where the text does not name alltoall_perf,
 // sure must say that it is of that program.
-func readNCCLText(data []byte, size int64, sure bool) (*Result, error) {
+func readNCCLText(data []byte, size int64, sure, partial bool) (*Result, error) {
 	if bytes.Contains(data, []byte("alltoallv_perf")) {
 		return nil, errors.New("alltoallv_perf wrote it: give that format")
 	}
 	x, err := ncclRows(data, sure)
 	if err != nil {
 		return nil, err
+	}
+	if !partial && !ncclEnd.Match(data) {
+		return nil, errNoEnd
 	}
 	r, err := ofBuffers(x.rows, x.ranks, meanNCCL).result(size)
 	return x.told(r), err
@@ -96,6 +99,8 @@ func readAlltoallv(data []byte, o Options) (*Result, error) {
 	read := func() (rows []row, ranks int, limit string, err error) {
 		if text, err = ncclRows(alltoallvSummary.ReplaceAll(data, []byte(" ")), true); err != nil {
 			return nil, 0, "", err
+		} else if !o.Partial && !ncclEnd.Match(data) {
+			return nil, 0, "", errNoEnd
 		}
 		return text.rows, text.ranks, strings.ReplaceAll(meanNCCL, "alltoall_perf", program), nil
 	}
@@ -122,12 +127,20 @@ func readAlltoallv(data []byte, o Options) (*Result, error) {
 // ncclLog matches a line of NCCL's log, which other processes may write into a row.
 var ncclLog = regexp.MustCompile(`[\w.-]+:\d+:\d+ \[\d+\] NCCL (?:INFO|WARN|TRACE)`)
 
+// ncclEnd matches the lines with which all versions end.
+var ncclEnd = regexp.MustCompile(`(?m)^[ \t]*# *(?:Out of bounds values|Avg bus bandwidth)`)
+
+var errNoEnd = errors.New(`no line "# Out of bounds values": the run ended before that; --partial takes the rows that are whole`)
+
 // rankHost is the host of a rank.
 var rankHost = regexp.MustCompile(`\bPid +\d+ on +(\S+) device`)
 
 // ncclRows reads the rows of a text, and its ranks.
 func ncclRows(data []byte, sure bool) (*ncclText, error) {
 	if !sure && !bytes.Contains(data, []byte("alltoall_perf")) {
+		if other := otherNCCL.Find(data); other != nil {
+			return nil, fmt.Errorf("%s is not an all-to-all: run alltoall_perf", other)
+		}
 		return nil, fmt.Errorf("it does not name its program of nccl-tests: if that is alltoall_perf, give the format %s", NCCL)
 	}
 	x := &ncclText{}

@@ -1,0 +1,299 @@
+// Package anyshape answers: which plan does a case of a scenario follow on a network of any shape?
+//
+// The tables are those that the network has (routing loaded), or those of an engine, also without the
+// dead cables of the case. Over them messages go in the order of ranks, in the best order found (package
+// order), or in none. Who imports the package has scenarios know such networks.
+package anyshape
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"evbench/internal/atomicfile"
+	"evbench/model/order"
+	"evbench/model/order/verify"
+	"evbench/plan"
+	"evbench/scenario"
+	"evbench/scheduler"
+	"evbench/scheduler/schedules"
+	"evbench/site/engines"
+	"evbench/site/lft"
+	"evbench/site/netfile"
+	"evbench/site/network"
+	"evbench/topology"
+)
+
+func init() {
+	names := []string{engines.OpenSMMinHop} // OpenSM's own
+	for _, e := range engines.All() {
+		if e.Name != engines.File && e.Name != engines.OpenSMMinHop {
+			names = append(names, e.Name)
+		}
+	}
+	scenario.RegisterNetworks(scenario.Networks{Routings: names, Open: func(topology, tables, hosts string, files bool) (scenario.Network, error) {
+		n, err := Open(topology, tables, hosts, files)
+		if err != nil {
+			return nil, err
+		}
+		return n, nil
+	}})
+}
+
+// A Network is a network, its hosts that are servers, and the tables that cases take. Its methods may
+// run at the same time.
+type Network struct {
+	Net   *network.Network // with LIDs
+	Nodes []network.Node   // the servers, by rank
+
+	name   string
+	roots  []network.Node
+	loaded *lft.Tables // nil: none are given
+
+	mu    sync.Mutex
+	plans map[string]*over // by routing, dead cables, schedule and roles
+}
+
+// Open opens the network of a notation or, with files, of a file; see scenario.Networks.
+func Open(topology, tables, hosts string, files bool) (*Network, error) {
+	if _, err := os.Stat(topology); err == nil && !files || err != nil && !strings.Contains(topology, "(") {
+		return nil, scenario.ErrNotation
+	}
+	s, err := netfile.Read(topology, 0)
+	if err != nil {
+		if kind, _, _ := strings.Cut(topology, "("); slices.Contains([]string{"FT", "PGFT", "KARY"}, strings.ToUpper(strings.TrimSpace(kind))) {
+			err = scenario.ErrNotation
+		}
+		return nil, err
+	}
+	n := &Network{Net: s.Net, name: topology, roots: s.Roots}
+	if n.Net.MaxLID() == 0 {
+		if n.Net, err = n.Net.Numbered(0); err != nil {
+			return nil, err
+		}
+	}
+	n.Nodes = network.AllHosts(n.Net).Nodes
+	if hosts != "" {
+		job, err := netfile.ReadHosts(hosts, n.Net)
+		if err != nil {
+			return nil, fmt.Errorf("launch.hosts: %w", err)
+		}
+		n.Nodes = job.Nodes
+	}
+	if tables != "" {
+		if !files {
+			return nil, errors.New("tables: only a scenario in a file names others")
+		}
+		err = n.load(tables)
+	}
+	return n, err
+}
+
+func (n *Network) load(name string) error {
+	in, err := atomicfile.Open(name)
+	if err != nil {
+		return fmt.Errorf("tables: %w", err)
+	}
+	defer in.Close()
+	if n.loaded, err = lft.Read(in, n.Net); err != nil {
+		return fmt.Errorf("tables: %s: %w", name, err)
+	}
+	return nil
+}
+
+// Name implements scenario.Network.
+func (n *Network) Name() string { return n.name }
+
+// Servers implements scenario.Network.
+func (n *Network) Servers() int { return len(n.Nodes) }
+
+// Loaded implements scenario.Network.
+func (n *Network) Loaded() bool { return n.loaded != nil }
+
+// Cut implements scenario.Network.
+func (n *Network) Cut(cables []string) error {
+	_, err := n.Net.Degrade(cables)
+	return err
+}
+
+// cable names a cable by its ports, that of a host by the host and the switch.
+func (n *Network) cable(c network.Cable) string {
+	if n.Net.IsHost(c.A.Node) {
+		return n.Net.Name(c.A.Node) + "-" + n.Net.Name(c.B.Node)
+	}
+	return n.Net.EndName(c.A) + "-" + n.Net.EndName(c.B)
+}
+
+// Cables are the cables that a lab of the network has, in its order: those of the servers, then those
+// between switches.
+func (n *Network) Cables() (names []string) {
+	for _, v := range n.Nodes {
+		names = append(names, n.cable(network.Cable{A: network.End{Node: v, Port: 1}, B: n.Net.Leaf(v)}))
+	}
+	for _, c := range n.Net.SwitchCables() {
+		names = append(names, n.cable(c))
+	}
+	return names
+}
+
+// tables are those of a routing, in the network without dead cables.
+func (n *Network) tables(routing string, dead []string) (*lft.Tables, error) {
+	if routing == scenario.Loaded {
+		return n.loaded, nil
+	}
+	net, err := n.Net.Degrade(dead)
+	if err != nil {
+		return nil, err
+	}
+	t, err := engines.Compute(routing, net, engines.Options{Roots: n.roots})
+	if err != nil {
+		return nil, fmt.Errorf("routing %s: %w", routing, err)
+	}
+	return t, nil
+}
+
+// Plan implements bench.Planner.
+func (n *Network) Plan(c scenario.Case, servers *topology.Tree) (*plan.Plan, error) {
+	x, err := n.over(c, servers)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan.Plan{Tree: servers, Routing: c.Routing, Over: x}
+	p.Bound.Phases = int(math.Ceil(x.Bound.Time))
+	if c.Schedule != "" {
+		p.Schedule = scheduler.FromMessages(c.Schedule, servers, false, func(yield func(scheduler.Message) bool) {
+			for src, dst := range servers.Pairs {
+				if !yield(scheduler.Message{Phase: x.At(src, dst), Src: src, Dst: dst, Spine: scheduler.None, Top: scheduler.None}) {
+					return
+				}
+			}
+		})
+	}
+	return p, nil
+}
+
+func (n *Network) over(c scenario.Case, servers *topology.Tree) (*over, error) {
+	key := strings.Join(append([]string{c.Routing, c.Schedule, servers.Words().Lines()}, c.Down...), "\n")
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if x := n.plans[key]; x != nil {
+		return x, nil
+	}
+	t, err := n.tables(c.Routing, c.Down)
+	if err != nil {
+		return nil, err
+	}
+	o := order.Options{Nodes: n.Nodes, Reads: roles(servers.Reads, len(n.Nodes)), Builds: roles(servers.Builds, len(n.Nodes))}
+	p, err := order.Follow(n.name, t, o)
+	if err != nil {
+		return nil, err
+	}
+	switch c.Schedule {
+	case schedules.PathColoring:
+		p.Schedule = order.Best(p.Problem, 0)
+	case schedules.LinearShift:
+		p.Schedule = p.LinearShift()
+	}
+	x := &over{Plan: p, net: n, contends: c.Schedule != schedules.PathColoring}
+	if n.plans == nil {
+		n.plans = map[string]*over{}
+	}
+	n.plans[key] = x
+	return x, nil
+}
+
+// roles are the ranks that have one, nil if all do.
+func roles(has func(rank int) bool, ranks int) []bool {
+	out, all := make([]bool, ranks), true
+	for r := range out {
+		out[r] = has(r)
+		all = all && out[r]
+	}
+	if all {
+		return nil
+	}
+	return out
+}
+
+// An over is the order of a case over its tables: a plan.Over. Wires are the links of its problem.
+type over struct {
+	*order.Plan
+	net      *Network
+	contends bool // messages may share links
+}
+
+func (x *over) Wires() int { return len(x.Links) }
+
+// Way begins at the sender, and ends at the receiver.
+func (x *over) Way(to []int32, src, dst int) []int32 {
+	to = append(to, int32(src))
+	return append(append(to, x.Between(src, dst)...), int32(x.Problem.Hosts+dst))
+}
+
+func (x *over) Rate(wire int) float64 { return float64(x.Room[wire]) * x.Share[wire] }
+
+func (x *over) WireName(wire int) (link, direction string) {
+	e := x.Links[wire]
+	far := x.Tables.Net.At(e.Node, int(e.Port))
+	up := cmp.Or(cmp.Compare(e.Node, far.Node), int(e.Port)-int(far.Port)) < 0
+	if x.Tables.Net.IsHost(e.Node) != x.Tables.Net.IsHost(far.Node) {
+		up = x.Tables.Net.IsHost(e.Node)
+	}
+	c := network.Cable{A: e, B: far}
+	if !up {
+		c = network.Cable{A: far, B: e}
+	}
+	direction = "down"
+	if up {
+		direction = "up"
+	}
+	return x.net.cable(c), direction
+}
+
+// Judge has the judge of such plans read the plan and its tables as files. In the order of ranks messages
+// may share links.
+func (x *over) Judge() error {
+	var file, dump bytes.Buffer
+	if err := errors.Join(x.WriteText(&file), x.Tables.WriteDump(&dump)); err != nil {
+		return err
+	}
+	f, err := verify.Read(&file, x.Messages())
+	if err != nil {
+		return fmt.Errorf("the judge cannot read the plan: %w", err)
+	}
+	r, err := verify.Check(f, verify.Tables{Net: x.Tables.Net, Dump: &dump}, math.MaxInt)
+	if err != nil {
+		return err
+	}
+	for _, o := range r.Offences {
+		if o.Kind != verify.SharedLink || !x.contends {
+			return fmt.Errorf("the judge refuses the plan: %s", o.Text)
+		}
+	}
+	return nil
+}
+
+// Holds reports where messages of a plan of this package take other ways by the given tables of the
+// network.
+func Holds(p *plan.Plan, have *lft.Tables) error {
+	x := p.Over.(*over)
+	for src, dst := range p.Tree.Pairs {
+		from, to := x.Nodes[src], x.Nodes[dst]
+		lid := int(x.net.Net.Info(to).LID)
+		want, _ := x.Tables.Route(from, lid)
+		if got, fault := have.Route(from, lid); fault != lft.NoFault || !slices.Equal(got, want) {
+			return fmt.Errorf("the tables of the network lead another way from %s to %s (LID %d) than those that the plan is for; give the present ones (tables: FILE), or write fabric.routes: {kind: none}",
+				x.net.Net.Name(from), x.net.Net.Name(to), lid)
+		}
+	}
+	return nil
+}
+
+// LFT are the tables of a plan of this package.
+func LFT(p *plan.Plan) *lft.Tables { return p.Over.(*over).Tables }

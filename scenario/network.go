@@ -1,0 +1,162 @@
+package scenario
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"evbench/builder/modes"
+	"evbench/routing"
+	"evbench/scheduler/schedules"
+	"evbench/topology"
+)
+
+// A Network is a network that is no tree. A case takes the order of its messages over tables that
+// this network has, or that an engine makes for it; servers are its hosts, by rank.
+type Network interface {
+	Name() string // the notation or the file
+	Servers() int
+	// Loaded reports whether the tables of the network are given.
+	Loaded() bool
+	// Cut reports why the network has no cables of these names.
+	Cut(cables []string) error
+}
+
+// Networks open networks that are no trees.
+type Networks struct {
+	// Open opens the network of a notation or, with files, of a file. tables are the file of its
+	// tables, "" none; hosts are its servers, a list as launch.hosts, "" all. The error is ErrNotation
+	// for a text that is neither.
+	Open func(topology, tables, hosts string, files bool) (Network, error)
+	// Routings are the engines that make tables for such a network.
+	Routings []string
+}
+
+// ErrNotation says that a text names no network.
+var ErrNotation = errors.New("no network")
+
+// RegisterNetworks has networks opened by the package that calls it, from its init.
+func RegisterNetworks(n Networks) { networks = n }
+
+var networks Networks
+
+// network opens the network of a document whose topology is no tree, or that gives its tables.
+func (d *document) network(f fields, t *top) (o topology.Options, err error) {
+	if networks.Open == nil {
+		return o, t.noTree
+	}
+	hosts := ""
+	if at := f.Get("launch"); at.Given() && at.Group() && at.Has("hosts") {
+		hosts = d.Mapping(at, launchFields(&Launch{}).names()).Text("hosts")
+	}
+	t.Network, err = networks.Open(f.Text("topology"), t.Tables, hosts, d.files != nil)
+	if errors.Is(err, ErrNotation) && t.noTree != nil {
+		err = t.noTree
+	}
+	if err != nil {
+		return o, err
+	}
+	n := t.Network.Servers()
+	if n < 2 || n > maxServers {
+		return o, fmt.Errorf("%d servers; a run has 2 to %d", n, maxServers)
+	}
+	o = topology.Options{Ports: min(n, topology.MaxPorts), Spines: 1}
+	for ; n > 0; n -= o.Ports {
+		o.Leaves, o.Fill = o.Leaves+1, append(o.Fill, min(n, o.Ports))
+	}
+	return o, nil
+}
+
+// Topology is the network in a few words: a notation or a file.
+func (s *Scenario) Topology() string {
+	if s.Network != nil {
+		return s.Network.Name()
+	}
+	return s.Tree.Notation()
+}
+
+// ControlRouting is the routing of the control: ftree, and that of the first case on a network that is
+// no tree.
+func (s *Scenario) ControlRouting() string {
+	if s.Network != nil {
+		return s.engine
+	}
+	return routing.Ftree
+}
+
+// settleNetwork sets the routing of a case on a network that is no tree.
+func (s *Scenario) settleNetwork(c *Case) {
+	if c.Routing == "" && s.Network.Loaded() {
+		c.Routing = Loaded
+	} else if c.Routing == "" {
+		c.Routing = networks.Routings[0]
+	}
+	s.engine = cmp.Or(s.engine, c.Routing)
+}
+
+// Loaded is the routing of a case over the tables of Scenario.Tables.
+const Loaded = "loaded"
+
+// suitsNetwork says why a case does not suit the network, and the field at fault.
+func (c *Case) suitsNetwork(s *Scenario) (name string, err error) {
+	if s.Network == nil {
+		switch {
+		case c.Schedule == schedules.PathColoring:
+			return "schedule", fmt.Errorf("%s is an order over given tables; write tables: FILE, or take %s", c.Schedule, schedules.FORS)
+		case c.Routing != "" && !slices.Contains(Routings(), c.Routing):
+			return "routing", fmt.Errorf("%s is for networks that are no trees, or with tables; there are %s", c.Routing, strings.Join(Routings(), ", "))
+		}
+		return "", nil
+	}
+	rules := []struct {
+		name   string
+		wrong  bool
+		reason string
+	}{
+		{"schedule", !slices.Contains([]string{"", schedules.LinearShift, schedules.PathColoring}, c.Schedule), "a network that is no tree has " +
+			schedules.LinearShift + ", " + schedules.PathColoring + " and " + noSchedule},
+		{"mode", c.Mode == modes.Ordered, "ordered cases need a tree"},
+		{"routing", c.Routing != Loaded && !slices.Contains(networks.Routings, c.Routing), "there are " + strings.Join(append([]string{Loaded}, networks.Routings...), ", ")},
+		{"routing", c.Routing == Loaded && !s.Network.Loaded(), "the tables of the network are not given; write tables: FILE, or an engine: " + strings.Join(networks.Routings, ", ")},
+		{"routing", c.Routing == Loaded && len(c.Down) > 0, "these are the tables of the whole network; write an engine, which makes them without the dead cables"},
+		{"failures", len(c.Timed) > 0, "cables of a network that is no tree are dead from the start, or alive"},
+		{"failures", len(c.Down) > 0 && s.Fabric.Kind == Hosts, "evbench takes no cable of a network down that is no tree; leave failures out"},
+		{"failover", c.Failover != nil, "no cable dies while this case is measured; leave it out"},
+	}
+	for _, r := range rules {
+		if r.wrong {
+			return r.name, errors.New(r.reason)
+		}
+	}
+	return "", nil
+}
+
+// suitsAny says why a fabric has no network that is no tree.
+func (f Fabric) suitsAny() error {
+	switch {
+	case f.Kind == Emulate:
+		return errors.New("the fabric emulate models trees; this network is none: take lab or hosts")
+	case f.Lossless.On:
+		return errors.New("fabric.lossless is simulated for trees; this network is none")
+	case f.Routes.Kind == RoutesOpenSM || f.Routes.Kind == RoutesKernel:
+		return errors.New("fabric.routes: nothing is installed on a network that is no tree; take loaded or none")
+	}
+	return nil
+}
+
+// cut reads the dead cables of a case.
+func (d *document) cut(at field, s *Scenario, c *Case) {
+	for _, f := range d.List(at) {
+		name := ""
+		if f.Group() {
+			d.Fail(f, "must be the name of a cable, from one of its ports: a network that is no tree has no random or timed failures")
+		} else if d.scalar(f, word(&name)) {
+			c.Down = append(c.Down, name)
+		}
+	}
+	if err := s.Network.Cut(c.Down); err != nil {
+		d.Fail(at, "%v", err)
+	}
+}
