@@ -44,8 +44,7 @@ func whatifAction(c *cli.Context, s *sweep.Sweep) error {
 	if err != nil {
 		return usage(err)
 	}
-	text, json := report.Answer().Before(report.WriteText, report.WriteJSON)
-	return printed(c, text, json)
+	return printed(c, report.Document())
 }
 
 // whatifOver is whatif for a network of any shape: an engine makes its tables anew without the dead cables,

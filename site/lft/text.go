@@ -63,8 +63,9 @@ func padded(b []byte, x uint64, base, digits int) []byte {
 	return strconv.AppendUint(b, x, base)
 }
 
-// ReadDump reads forwarding tables of a network, from WriteDump, OpenSM or the tool dump_lfts. As
-// for OpenSM, only lines that begin with "Unicast lids" or, below one, with 0x count. OpenSM
+// ReadDump reads forwarding tables of a network, from WriteDump, OpenSM (opensm-lfts.dump,
+// opensm.fdbs), ibdiagnet (ibdiagnet2.fdbs) or the tools dump_lfts and dump_fts. As for OpenSM, only
+// lines that begin with "Unicast lids" (of fdbs, with dump_ucast_routes) or, below one, with 0x count. OpenSM
 // silently accepts unknown input; ReadDump is stricter: a switch or LID that the network does not
 // have, a switch or LID twice, a port that the switch does not have, a port GUID with another LID,
 // and a file without a table are errors, with the line. Checked against OpenSM 3.3.23 and dump_fts
@@ -108,7 +109,9 @@ func (d *dumpReader) line(b []byte) error {
 	b = bytes.TrimSpace(b)
 	switch {
 	case bytes.HasPrefix(b, []byte("Unicast lids")):
-		return d.header(string(b))
+		return d.header(string(b), " guid 0x")
+	case bytes.Contains(b, []byte(fdbHead)):
+		return d.header(string(b), fdbHead)
 	case bytes.HasPrefix(b, []byte("Multicast")):
 		d.cur = none
 	case d.cur != none && bytes.HasPrefix(b, []byte("0x")):
@@ -117,9 +120,13 @@ func (d *dumpReader) line(b []byte) error {
 	return nil
 }
 
-func (d *dumpReader) header(s string) error {
+// fdbHead begins a switch in OpenSM's opensm.fdbs and ibdiagnet's ibdiagnet2.fdbs.
+const fdbHead = "dump_ucast_routes: Switch 0x"
+
+// header begins the table of the switch whose GUID stands behind a mark.
+func (d *dumpReader) header(s, mark string) error {
 	d.any = true
-	guid, err := hexAfter(s, " guid 0x")
+	guid, err := hexAfter(s, mark)
 	if err != nil {
 		return fmt.Errorf("a switch without its GUID: %w", err)
 	}
@@ -140,7 +147,10 @@ func (d *dumpReader) entry(b []byte) error {
 	if err != nil {
 		return fmt.Errorf("LID %q: not a number 0x0000..0xffff", head)
 	}
-	tail = bytes.TrimLeft(tail, " \t")
+	if bytes.Equal(tail, []byte(": UNREACHABLE")) { // of fdbs
+		return nil
+	}
+	tail = bytes.TrimLeft(tail, " \t:")
 	end := 0
 	for end < len(tail) && tail[end] >= '0' && tail[end] <= '9' {
 		end++
@@ -149,6 +159,9 @@ func (d *dumpReader) entry(b []byte) error {
 	port, err := strconv.ParseUint(string(tail[:end]), 10, 8)
 	if err != nil || int(port) > len(d.t.Net.Ends(sw)) && port != NoPort {
 		return fmt.Errorf("LID %d: port %q: %s has ports 0..%d", lid, bytes.TrimSpace(first(tail)), d.t.Net.Info(sw).Name, len(d.t.Net.Ends(sw)))
+	}
+	if port == NoPort && int(lid) < d.t.LIDs && d.owner[lid] == network.NoNode {
+		return nil // dump_fts -a prints all LIDs
 	}
 	if int(lid) >= len(d.owner) || d.owner[lid] == network.NoNode {
 		return fmt.Errorf("no node of the network has LID %d", lid)

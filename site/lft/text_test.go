@@ -166,6 +166,24 @@ func TestReadJSONErrors(t *testing.T) {
 	}
 }
 
+// TestReadForms: opensm.fdbs, and the head that ibdiagnet gives its switches; what dump_fts -a prints of LIDs without a
+// port. Checked against OpenSM 3.3.23 and infiniband-diags 44 on a simulated network.
+func TestReadForms(t *testing.T) {
+	n := parseNetwork(t, "FT(2;1,2)", 0)
+	const guid = "0x0002c90401000000"
+	want := expect.Value(lft.Read(strings.NewReader("Unicast lids [0x0-0x5] of switch DR path slid 0; dlid 0; 0 guid "+guid+" (s1_0):\n0x0001 001 : (x)\n0x0002 002 : (y)\n"), n))(t)
+	for _, text := range []string{
+		"dump_ucast_routes: Switch " + guid + "\nLID    : Port : Hops : Optimal\n0x0001 : 001  : 01   : yes\n0x0002 : 002  : 03   : No 2 hop path possible via port 3!\n0x0003 : UNREACHABLE\n",
+		"osm_ucast_mgr_dump_ucast_routes: Switch " + guid + "\nLID    : Port : Hops : Optimal\n0x0001 : 001  : HOPS UNKNOWN\n0x0002 : 002  : 00   : yes\n",
+		"Unicast lids [0x0-0x5] of switch DR path slid 0; dlid 0; 0 guid " + guid + " (s1_0):\n0x0000 255 : (path #0 - illegal port)\n0x0001 001 : (x)\n0x0002 002 : (y)\n6 lids dumped\n",
+	} {
+		got, err := lft.Read(strings.NewReader(text), n)
+		expect.True(t, err == nil && equal(got, want), "%v: %q", err, text)
+	}
+	_, err := lft.Read(strings.NewReader("dump_ucast_routes: Switch "+guid+"\n0x0001 : 009  : 01   : yes\n"), n)
+	expect.Error(t, err, "line 2: LID 1: port \"009\": s1_0 has ports 0..2")
+}
+
 // FuzzRead checks that what is read can be written and read again.
 func FuzzRead(f *testing.F) {
 	n := parseNetwork(f, "FT(2;1,2)", 1)
@@ -174,6 +192,7 @@ func FuzzRead(f *testing.F) {
 	expect.Must(f, tables.WriteJSON(&b))
 	f.Add(b.Bytes())
 	f.Add([]byte(dumped(f, tables)))
+	f.Add([]byte("dump_ucast_routes: Switch 0x0002c90401000000\n0x0001 : 001  : 01   : yes\n0x0002 : UNREACHABLE\n"))
 	f.Add([]byte("Unicast lids guid 0x0002c90401000000\n0x0001 255 # portguid 0x\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		got, err := lft.Read(bytes.NewReader(text), n)

@@ -134,6 +134,54 @@ CA: Mellanox Technologies Aggregation Node:
       0x0000000000000901      6    1[  ] ==( 4X        106.25 Gbps Active/  LinkUp)==>       1   41[  ] "leaf" ( )
 `
 
+// TestReadLST: what OpenSM 3.3.23 has written of a simulated network, with one direction of each cable too, and with
+// rates of today.
+func TestReadLST(t *testing.T) {
+	all, want := text(t, "ft2_2_2.lst"), parse(t, "FT(2;2,2)", 0)
+	n := expect.Value(netfile.ReadLST(strings.NewReader(all)))(t)
+	at := map[uint64]network.Node{}
+	for v := range network.Node(n.Nodes()) {
+		at[n.Info(v).GUID] = v
+	}
+	for v := range network.Node(want.Nodes()) {
+		own := at[want.Info(v).GUID]
+		expect.True(t, n.Info(own).Name == want.Info(v).Name && n.Info(own).LID > 0 && len(n.Ends(own)) == len(want.Ends(v)), "%v", n.Info(own))
+		for i, e := range want.Ends(v) {
+			far := n.At(own, i+1)
+			expect.True(t, far.Node == at[want.Info(e.Node).GUID] && far.Port == e.Port, "port %d of %s leads to %v, want %v", i+1, want.Info(v).Name, far, e)
+		}
+	}
+	expect.Equal(t, n.Rate(n.SwitchCables()[0].A), 8e9, "rate")
+	var half []string
+	seen := map[string]bool{}
+	for _, line := range strings.Split(strings.TrimSpace(all), "\n") {
+		ends := strings.SplitAfterN(line, " } ", 3)
+		if names := [2]string{ends[0][len(ends[0])-20:], ends[1][len(ends[1])-20:]}; !seen[names[1]+names[0]] {
+			seen[names[0]+names[1]] = true
+			half = append(half, strings.ReplaceAll(line, "PHY=4x LOG=ACT SPD=2.5", "PHY=2x LOG=ACT SPD=100"))
+		}
+	}
+	one := expect.Value(netfile.ReadLST(strings.NewReader(strings.Join(half, "\n"))))(t)
+	expect.True(t, len(half) == 8 && len(one.Cables()) == 8 && one.Rate(one.SwitchCables()[0].A) == 200e9, "%d lines, %d cables, rate %g", len(half), len(one.Cables()), one.Rate(one.SwitchCables()[0].A))
+	first, _, _ := strings.Cut(all, "\n")
+	for _, c := range []struct{ old, new, want string }{
+		{first, "hello", `line 1: cannot read "hello"`},
+		{"{ CA-SM", "{ XX", `line 1: "XX": not one of CA, SW and Rt`},
+		{"{h0} LID:0001 PN:01", "{h0} LID:FFFF PN:01", "line 1: port 1 of 1, LID 65535: there are at most 254 ports"},
+		{"{h0} LID:0001 PN:01", "{h0} LID:0001 PN:07", "line 1: port 7 of 1"},
+		{"{ SW Ports:04", "{ SW Ports:05", `node "0002c90401000000" differs from the same on line 1`},
+		{all, "", "no node in this text"},
+	} {
+		_, err := netfile.ReadLST(strings.NewReader(strings.Replace(all, c.old, c.new, 1)))
+		expect.True(t, err != nil && strings.Contains(err.Error(), c.want), "%v, want %q", err, c.want)
+	}
+}
+
+func FuzzReadLST(f *testing.F) {
+	f.Add("{ CA-SM Ports:01 SystemGUID:1 NodeGUID:1 PortGUID:2 VenID:0 DevID:0 Rev:0 {h0} LID:0001 PN:01 } { SW Ports:04 SystemGUID:3 NodeGUID:3 PortGUID:3 VenID:0 DevID:0 Rev:0 {s} LID:0002 PN:01 } PHY=4x LOG=ACT SPD=25\n")
+	f.Fuzz(func(t *testing.T, s string) { roundTrip(t, netfile.ReadLST, s) })
+}
+
 func FuzzReadLinkInfo(f *testing.F) {
 	f.Add(linkInfo)
 	f.Fuzz(func(t *testing.T, s string) { roundTrip(t, netfile.ReadLinkInfo, s) })

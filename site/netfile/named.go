@@ -11,7 +11,6 @@ var unread = []struct {
 	what, give string
 }{
 	{regexp.MustCompile(`(?m)^0x[0-9a-f]{16} ".*" +\d+ .*==\(`), "the output of iblinkinfo -l", "that of iblinkinfo without -l"},
-	{regexp.MustCompile(`(?m)^\{ (?:CA|SW|RTR?) Ports:`), "OpenSM's opensm-subnet.lst", "the output of ibnetdiscover"},
 	{regexp.MustCompile(`(?m)^Unicast lids `), "forwarding tables", "the network: the output of ibnetdiscover"},
 	{regexp.MustCompile(`(?m)^(?:osm_ucast_mgr_dump_ucast_routes: )?Switch 0x[0-9a-f]+\s*$`), "ibdiagnet's ibdiagnet2.fdbs", "ibdiagnet2.db_csv"},
 	{regexp.MustCompile(`(?m)^"[^"]*", [^,]*, 0x[0-9a-f]+, LID \d+`), "ibdiagnet's ibdiagnet2.net_dump", "ibdiagnet2.db_csv"},

@@ -23,7 +23,7 @@ const maxFile = 512 << 20
 
 // A Source is a network, with its dead parts.
 type Source struct {
-	Form  string // Notation, IB, YAML, Slurm, Ibdiagnet or LinkInfo
+	Form  string // Notation, IB, YAML, Slurm, Ibdiagnet, LinkInfo or LST
 	Whole *network.Network
 	Net   *network.Network // without what is dead
 	Roots []network.Node   // nil where not given
@@ -37,6 +37,7 @@ const (
 	Slurm     = "topology.conf"
 	Ibdiagnet = "ibdiagnet"
 	LinkInfo  = "iblinkinfo"
+	LST       = "opensm-subnet.lst"
 )
 
 // Read reads the file of that name, if there is one, else a notation.
@@ -59,13 +60,15 @@ func Read(src string, lmc int) (*Source, error) {
 	}
 	form, read := IB, ReadIB
 	switch first := firstLine(data); {
+	case lstLine.Match(first):
+		form, read = LST, ReadLST
 	case slurmLine.Match(first):
 		form, read = Slurm, ReadSlurm
 	case slurmYAML.Match(data) && yamlLine.Match(first):
 		form, read = Slurm, ReadSlurmYAML
 	case yamlLine.Match(first):
 		form, read = YAML, ReadYAML
-	case linkHead.Match(firstLine(data)):
+	case linkHead.Match(first):
 		form, read = LinkInfo, ReadLinkInfo
 	case tables.Match(data):
 		form, read = Ibdiagnet, ReadIbdiagnet

@@ -3,7 +3,6 @@ package failures
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"encoding/csv"
 	"errors"
@@ -48,7 +47,7 @@ const (
 	maxRecords = 10_000_000
 )
 
-// Read reads a log of OpenSM, in either dialect, or a CSV file of port states. It keeps only the
+// Read reads a log of OpenSM, in either dialect, UFM's event log, or a CSV file of port states. It keeps only the
 // relevant lines: memory grows with events, not with the log. A log without a single stamp or row
 // is an error, unless it is empty.
 func Read(r io.Reader, name string) (*Log, error) { return read(r, name, maxRecords) }
@@ -56,8 +55,14 @@ func Read(r io.Reader, name string) (*Log, error) { return read(r, name, maxReco
 func read(r io.Reader, name string, most int) (*Log, error) {
 	l := &Log{name: name, switches: map[string]uint64{}, most: most}
 	b := bufio.NewReaderSize(r, maxLine)
-	if isCSV(b) {
+	head, _ := b.Peek(4096)
+	switch {
+	case isCSV(b):
 		return l, l.readCSV(b)
+	case ufmLine.Match(head):
+		return l, l.readUFM(b)
+	case fabricManager.Match(head):
+		return nil, fmt.Errorf("%s: this is the log of NVLink's fabric manager, which does not say when a port is up again; give that of its subnet manager, nvlsm.log", name)
 	}
 	var c clock
 	for {
@@ -219,13 +224,10 @@ func (l *Log) readCSV(r io.Reader) error {
 			return fmt.Errorf("%s:%d: %w", l.name, l.lines, l.full())
 		}
 	}
-	slices.SortStableFunc(l.records, func(a, b record) int { return cmp.Compare(a.at.micros(), b.at.micros()) })
-	l.dated, l.stated = true, true
-	if n := len(l.records); n == 0 && l.losses.Cut > 0 {
+	l.inOrder()
+	if len(l.records) == 0 && l.losses.Cut > 0 {
 		return fmt.Errorf("%s: no row was understood: there should be a time (2024-03-08T14:00:00), a switch (0x2c90401000000), a port (1) "+
 			"and its state (DOWN)", l.name)
-	} else if n > 0 {
-		l.span, l.stamped = [2]stamp{l.records[0].at, l.records[n-1].at}, true
 	}
 	return nil
 }

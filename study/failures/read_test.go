@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/answer"
 	"evbench/site/osmlog"
 	"evbench/testing/expect"
 )
@@ -169,7 +170,25 @@ func TestReadCables(t *testing.T) {
 
 // FuzzRead: whatever the bytes, reading, pairing and counting do not panic;
 // failures have no negative length, do not overlap on a link, and no flap is lost.
+// UFM names both ends of a link in a line, in either order: that is one change of it.
+func TestReadUFM(t *testing.T) {
+	const text = "2024-06-20 07:46:24.442 [901] [329] WARNING [Hardware] Link [x] [dev_id: 1]: Link went down: (Switch:t3-a:1/17/1)9c0591030090e000:33 - (Switch:t4:1/4/2)fc6a1c0300244e00:8, cable S/N: MT1\n" +
+		"2024-06-20 07:46:25.000 [902] [110] WARNING Site [s] [Hardware] IBPort [y]: Symbol error\n" +
+		"   more of the entry above\n" +
+		"2024-06-20 07:46:34.442 [903] [328] INFO [Hardware] Link [x]: Link is up: (Switch:t4:1/4/2)fc6a1c0300244e00:8 - (Switch:t3-a:1/17/1)9c0591030090e000:33\n" +
+		"2024-06-20 07:47:00.000 [904] [329] WARNING Site [s] [Hardware] Link [z]: Link went down: (Computer:node1 HCA-1)9c05910300000101:1 - (Switch:t4:1/5/1)fc6a1c0300244e00:9\n" +
+		"2024-06-20 07:48:00.000 [905] [329] WARNING [Hardware] Link [z]: Link went down: (Switch:t4\n"
+	l := expect.Value(Read(strings.NewReader(text), "event.log"))(t)
+	expect.MustTrue(t, l.Dated() && len(l.records) == 3 && l.losses.Cut == 1, "%+v", l)
+	a, b, c := l.records[0], l.records[1], l.records[2]
+	expect.True(t, a.GUID == 0x9c0591030090e000 && a.Port == 33 && a.Kind == osmlog.WentDown && b.GUID == a.GUID && b.Port == 33 && b.Kind == osmlog.CameUp, "%+v, %+v", a, b)
+	expect.True(t, c.GUID == 0xfc6a1c0300244e00 && c.Port == 9, "%+v: a host stands for its link", c)
+	_, err := Read(strings.NewReader("[Jul 19 2025 18:34:57] [WARNING] [tid 134] Trunk port failure detected\n"), "fm.log")
+	expect.Error(t, err, "fm.log: this is the log of NVLink's fabric manager, which does not say when a port is up again; give that of its subnet manager, nvlsm.log")
+}
+
 func FuzzRead(f *testing.F) {
+	f.Add([]byte("2024-06-20 07:46:24.442 [901] [329] WARNING [Hardware] Link [x]: Link went down: (Switch:a:1)9c05:33 - (Switch:b:1)fc6a:8\n"), "s1_0/5 s2_0/1")
 	for _, name := range []string{"testdata/nvidia.log", "testdata/upstream.log"} {
 		b := expect.Value(os.ReadFile(name))(f)
 		f.Add(b[:min(len(b), 6000)], "s1_0/5 s2_0/1\n0x0002c90401000000/6 server\n")
@@ -197,7 +216,7 @@ func FuzzRead(f *testing.F) {
 				"%d failures, %d flaps in %d periods, but %d after merging", g.Raw.Failures, g.Flaps, g.Periods, g.Merged.Failures)
 		}
 		_, err = json.Marshal(r)
-		if err = errors.Join(err, r.WriteText(io.Discard), r.WriteCSV(io.Discard)); err != nil {
+		if err = errors.Join(err, r.WriteText(io.Discard), answer.Document{Table: r.Table()}.Write(io.Discard, "csv")); err != nil {
 			t.Fatal(err)
 		}
 	})
