@@ -84,6 +84,5 @@ func whatifOver(c *cli.Context) error {
 	if err != nil {
 		return usage(err)
 	}
-	text, json := report.Answer().Before(report.WriteText, report.WriteJSON)
-	return printed(c, text, json)
+	return printed(c, report.Document())
 }

@@ -2,7 +2,6 @@ package survey
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -198,10 +197,9 @@ func (r *OverReport) WriteText(w io.Writer) error {
 	return nil
 }
 
-// WriteJSON writes all sets as one document, schema evbench/whatif-order/1.
-func (r *OverReport) WriteJSON(w io.Writer) error {
-	return json.NewEncoder(w).Encode(struct {
-		Schema     string    `json:"schema"`
+// Document is the report as commands print it.
+func (r *OverReport) Document() answer.Document {
+	return answer.Document{Answer: r.Answer(), Text: r.WriteText, Schema: "evbench/whatif-order/1", Fields: struct {
 		Network    string    `json:"network"`
 		Engine     string    `json:"engine"`
 		Hosts      int       `json:"hosts"`
@@ -211,5 +209,5 @@ func (r *OverReport) WriteJSON(w io.Writer) error {
 		Incomplete bool      `json:"incomplete"`
 		Whole      OverSet   `json:"whole"`
 		Sets       []OverSet `json:"sets"`
-	}{"evbench/whatif-order/1", r.o.Name, r.o.Engine, len(r.o.Nodes), r.o.K, r.o.Sample, r.o.Seed, r.Incomplete, r.Whole, r.Sets})
+	}{r.o.Name, r.o.Engine, len(r.o.Nodes), r.o.K, r.o.Sample, r.o.Seed, r.Incomplete, r.Whole, r.Sets}}
 }
