@@ -3,28 +3,24 @@ package trace
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 
 	"evbench/builder/modes"
+	"evbench/internal/answer"
 	"evbench/internal/show"
 	"evbench/results"
 )
 
-// WriteJSON writes accounts as one JSON document.
-func WriteJSON(to io.Writer, cases []*Why) error {
-	e := json.NewEncoder(to)
-	e.SetIndent("", "  ")
-	return e.Encode(struct {
-		Schema string `json:"schema"`
-		Cases  []*Why `json:"cases"`
-	}{"evbench/why/1", cases})
+// Document is the accounts of cases, each with its sentences first.
+func Document(cases []*Why) answer.Document {
+	return answer.Document{Text: func(w io.Writer) error { return writeText(w, cases) }, Schema: "evbench/why/1", Fields: struct {
+		Cases []*Why `json:"cases"`
+	}{cases}}
 }
 
-// WriteText writes accounts for people, each with its answer first.
-func WriteText(out io.Writer, cases []*Why) error {
+func writeText(out io.Writer, cases []*Why) error {
 	for i, w := range cases {
 		if i > 0 {
 			fmt.Fprintln(out)
