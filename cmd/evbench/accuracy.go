@@ -12,6 +12,7 @@ import (
 
 	"evbench/bench"
 	"evbench/cmd/open"
+	"evbench/internal/answer"
 	"evbench/model/sim"
 	"evbench/results"
 	"evbench/results/store"
@@ -38,7 +39,7 @@ func accuracyAction(c *cli.Context) error {
 			break
 		}
 	}
-	if err := printed(c, table.WriteText, table.WriteJSON); failed == nil {
+	if err := printed(c, answer.Document{Text: table.WriteText, Fields: table}); failed == nil {
 		failed = err
 	}
 	if failed != nil {

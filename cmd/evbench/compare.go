@@ -50,11 +50,7 @@ func printComparison(c *cli.Context, r *compare.Comparison) error {
 	if c.Bool("quiet") {
 		return nil
 	}
-	text, json := r.Answer().Before(r.WriteText, r.WriteJSON)
-	if c.String("format") == "csv" {
-		text = r.WriteCSV
-	}
-	if err := printed(c, text, json); err != nil || c.Bool("json") {
+	if err := r.Document().Write(c.App.Writer, form(c)); err != nil || c.Bool("json") {
 		return err
 	}
 	r.WriteFindings(c.App.ErrWriter)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/answer"
 	"evbench/internal/cmdline"
 	"evbench/plan"
 	"evbench/site/host"
@@ -25,10 +26,10 @@ func diffAction(c *cli.Context) error {
 	if err != nil {
 		return usagef("--fail-on: %w", err)
 	}
-	err = judged(c, true, func(w io.Writer) error { return d.WriteText(w, worse) }, document("evbench/diff/1", struct {
+	err = judged(c, true, answer.Document{Text: func(w io.Writer) error { return d.WriteText(w, worse) }, Schema: "evbench/diff/1", Fields: struct {
 		plandiff.Diff
 		Worse []plandiff.Regression `json:"worse"`
-	}{d, worse}))
+	}{d, worse}})
 	if err == nil && len(worse) > 0 {
 		err = &exitError{code: exitRegression}
 	}

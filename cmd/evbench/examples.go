@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/answer"
 	"evbench/internal/show"
 	"evbench/scenarios"
 )
@@ -22,9 +23,9 @@ func examplesAction(c *cli.Context) error {
 	}
 	all := scenarios.List()
 	if c.Bool("json") {
-		return document("evbench/examples/1", struct {
+		return answer.Document{Schema: "evbench/examples/1", Fields: struct {
 			Examples []scenarios.Listed `json:"examples"`
-		}{all})(c.App.Writer)
+		}{all}}.Write(c.App.Writer, "json")
 	}
 	var lines [][]string
 	for _, e := range all {

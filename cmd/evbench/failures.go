@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/answer"
 	"evbench/scenario"
 	"evbench/site/inject"
 	"evbench/site/netfile"
@@ -28,8 +29,8 @@ func statsAction(c *cli.Context) error {
 		return err
 	}
 	r := failures.Summarise(h, s)
-	text, json := r.Answer(c.Int("allow")).Before(r.WriteText, document("evbench/failures-stats/1", r))
-	return writeOut(c, map[string]func(io.Writer) error{"csv": r.WriteCSV, "json": json, "text": text}[c.String("format")])
+	d := answer.Document{Answer: r.Answer(c.Int("allow")), Text: r.WriteText, Schema: "evbench/failures-stats/1", Fields: r, Table: r.Table()}
+	return writeOut(c, func(w io.Writer) error { return d.Write(w, c.String("format")) })
 }
 
 func replayAction(c *cli.Context) error {
@@ -108,7 +109,7 @@ func restoreAction(c *cli.Context) error {
 
 func endRestore(c *cli.Context, a *inject.Account) error {
 	if c.Bool("json") {
-		return a.WriteJSON(c.App.Writer)
+		return answer.Document{Fields: a}.Write(c.App.Writer, "json")
 	}
 	host, _ := os.Hostname() // an unknown host is not compared
 	for _, note := range a.Notes(host) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
@@ -262,19 +262,27 @@ func downRandom(c *cli.Context, what string, all int) (int, error) {
 	return n, nil
 }
 
-// printed prints a report for people, or one document with --json.
-func printed(c *cli.Context, text, document func(io.Writer) error) error {
+// form is json with --json, else what --format says, if the command has it.
+func form(c *cli.Context) string {
 	if c.Bool("json") {
-		return document(c.App.Writer)
+		return "json"
 	}
-	return text(c.App.Writer)
+	return c.String("format")
+}
+
+// printed writes a document as text, or with --json as JSON.
+func printed(c *cli.Context, d answer.Document) error {
+	if c.Bool("json") {
+		return d.Write(c.App.Writer, "json")
+	}
+	return d.Write(c.App.Writer, "text")
 }
 
 // judged prints a report whose exit code matters most: --quiet prints nothing, and an invalid one
 // fails.
-func judged(c *cli.Context, valid bool, text, document func(io.Writer) error) error {
+func judged(c *cli.Context, valid bool, d answer.Document) error {
 	if !c.Bool("quiet") {
-		if err := printed(c, text, document); err != nil {
+		if err := printed(c, d); err != nil {
 			return err
 		}
 	}
@@ -287,18 +295,6 @@ func judged(c *cli.Context, valid bool, text, document func(io.Writer) error) er
 // text returns a function that writes x by its String.
 func text(x fmt.Stringer) func(io.Writer) error {
 	return func(w io.Writer) error { _, err := fmt.Fprint(w, x); return err }
-}
-
-// document returns a function that writes x, a struct, as JSON that begins with the name of its
-// schema.
-func document(schema string, x any) func(io.Writer) error {
-	return func(w io.Writer) error {
-		text, err := json.Marshal(x)
-		if err == nil {
-			_, err = fmt.Fprintf(w, "{\"schema\":%q,%s\n", schema, text[1:])
-		}
-		return err
-	}
 }
 
 // writeOut writes to --out, or to standard output.

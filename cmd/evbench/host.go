@@ -1,13 +1,12 @@
 package main
 
 import (
-	"encoding/json"
-	"io"
 	"os"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/answer"
 	"evbench/site/host"
 )
 
@@ -29,6 +28,5 @@ func hostAction(c *cli.Context) error {
 		a.Ports = host.TryPorts(a.Addresses, port, count)
 	}
 	a.Clock = time.Now() // last, close to the moment at which it is read
-	text, json := a.Answer().Before(a.WriteText, func(w io.Writer) error { return json.NewEncoder(w).Encode(a) })
-	return printed(c, text, json)
+	return printed(c, answer.Document{Answer: a.Answer(), Text: a.WriteText, Fields: a})
 }

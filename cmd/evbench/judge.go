@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
 	"evbench/site/engines"
@@ -29,8 +30,7 @@ func judgeAction(c *cli.Context) error {
 			return err
 		}
 	}
-	text, json := v.Answer().Before(v.WriteText, v.WriteJSON)
-	if err = printed(c, text, json); err != nil || !c.IsSet("fail-below") {
+	if err = printed(c, answer.Document{Answer: v.Answer(), Text: v.WriteText, Fields: v}); err != nil || !c.IsSet("fail-below") {
 		return err
 	}
 	if v.Measured == nil || v.AtMost == nil {

@@ -109,11 +109,11 @@ func runKit(c *cli.Context, k kit.Kit, dir string) ([]kit.Done, error) {
 
 func showKit(c *cli.Context, a answer.Answer, archive string, steps []kit.Step, done []kit.Done) error {
 	body := func(w io.Writer) error { _, err := fmt.Fprintf(w, "archive %s\n", archive); return err }
-	text, json := a.Before(body, document("evbench/kit/1", struct {
+	d := answer.Document{Answer: a, Text: body, Schema: "evbench/kit/1", Fields: struct {
 		Archive string     `json:"archive"`
 		Steps   []kit.Done `json:"steps"`
-	}{archive, done}))
-	if err := printed(c, text, json); err != nil {
+	}{archive, done}}
+	if err := printed(c, d); err != nil {
 		return err
 	}
 	for i, d := range done {

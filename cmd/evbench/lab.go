@@ -14,6 +14,7 @@ import (
 	"evbench/cmd/open"
 	"evbench/companion"
 	"evbench/fabric/lab"
+	"evbench/internal/answer"
 	"evbench/internal/cmdline"
 	"evbench/model/capacity"
 	"evbench/plan"
@@ -25,17 +26,16 @@ import (
 
 func doctorAction(c *cli.Context) error {
 	if r := lab.Doctor(); c.NArg() == 0 || !r.Possible() {
-		text, json := r.Answer().Before(text(r), document("evbench/lab-doctor/1", r))
-		return judged(c, r.Possible(), text, json)
+		return judged(c, r.Possible(), answer.Document{Answer: r.Answer(), Text: text(r), Schema: "evbench/lab-doctor/1", Fields: r})
 	}
 	f, err := forecast(c, c.Args().First())
 	if err != nil {
 		return err
 	}
-	return judged(c, f.Fits(), text(f), document("evbench/lab-forecast/1", struct {
+	return judged(c, f.Fits(), answer.Document{Text: text(f), Schema: "evbench/lab-forecast/1", Fields: struct {
 		Fits bool `json:"fits"`
 		capacity.Forecast
-	}{f.Fits(), f}))
+	}{f.Fits(), f}})
 }
 
 // forecast measures a small lab to forecast the one of a scenario.

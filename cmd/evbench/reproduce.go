@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/model/sweep"
 	"evbench/study/failures"
@@ -22,10 +23,7 @@ func reproduceAction(c *cli.Context, s *sweep.Sweep) error {
 		if s.Keeps() {
 			return usagef("reproduce list: no figure is computed, so --journal has nothing to record")
 		}
-		if c.Bool("json") {
-			return papers.WriteListJSON(c.App.Writer)
-		}
-		return papers.WriteList(c.App.Writer)
+		return printed(c, papers.List())
 	}
 	names, err := papers.Choose(c.Args().Slice())
 	if err != nil {
@@ -59,7 +57,7 @@ func reproduceAction(c *cli.Context, s *sweep.Sweep) error {
 	}
 	report.Incomplete = err != nil
 	report.Figures = slices.DeleteFunc(figures, func(f *papers.Figure) bool { return f == nil })
-	return printed(c, report.WriteText, report.WriteJSON)
+	return printed(c, answer.Document{Text: report.WriteText, Schema: "evbench/reproduce/1", Fields: report})
 }
 
 func writePublished(dir string, f *papers.Figure) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/companion/linux"
+	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
@@ -182,7 +183,7 @@ func routesDiffAction(c *cli.Context) error {
 	if err != nil {
 		return usage(err)
 	}
-	return printed(c, d.WriteText, d.WriteJSON)
+	return printed(c, answer.Document{Text: d.WriteText, Schema: "evbench/routes-diff/1", Fields: d})
 }
 
 func routesCheckAction(c *cli.Context) error {
@@ -199,8 +200,7 @@ func routesCheckAction(c *cli.Context) error {
 		ReachOnly: c.Bool("reach"), Seed: c.Uint64("seed"),
 	})
 	r.Network = c.String("topology")
-	text, json := r.Answer().Before(r.WriteText, r.WriteJSON)
-	return judged(c, r.Valid, text, json)
+	return judged(c, r.Valid, answer.Document{Answer: r.Answer(), Text: r.WriteText, Fields: r})
 }
 
 // previousRoutes reads the tables of --previous for their own network: as the file says, else as

@@ -16,6 +16,7 @@ import (
 	"evbench/companion/linux"
 	"evbench/failover"
 	"evbench/failover/loop"
+	"evbench/internal/answer"
 	"evbench/internal/cmdline"
 	"evbench/internal/show"
 	"evbench/plan"
@@ -57,7 +58,7 @@ func routesInstallAction(c *cli.Context) error {
 	if err := targets[target](c, p, r); err != nil {
 		return err
 	}
-	return judged(c, true, r.writeText, document("evbench/routes-install/1", r))
+	return judged(c, true, answer.Document{Text: r.writeText, Schema: "evbench/routes-install/1", Fields: r})
 }
 
 func isDir(name string) error {
@@ -208,7 +209,7 @@ func routesUndoAction(c *cli.Context) error {
 		return err
 	}
 	r := undoReport{dir, f.Kind, f.Since.Format("2006-01-02T15:04:05Z"), changed}
-	return printed(c, r.writeText, document("evbench/routes-undo/1", r))
+	return printed(c, answer.Document{Text: r.writeText, Schema: "evbench/routes-undo/1", Fields: r})
 }
 
 func (r undoReport) writeText(w io.Writer) error {

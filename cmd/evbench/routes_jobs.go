@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/site/opensm"
@@ -54,7 +55,7 @@ func routeForJobs(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return printed(c, r.WriteText, r.WriteJSON)
+	return printed(c, answer.Document{Text: r.WriteText, Fields: r})
 }
 
 // jobsFiles checks the output files: better now than with tables installed.
@@ -122,7 +123,7 @@ func tellJobs(c *cli.Context, source string, r *jobs.Routed, err error) {
 		r.Error = fmt.Sprintf("%v; tried again in %s", err, c.Duration("every"))
 	}
 	if c.Bool("json") {
-		_ = r.WriteJSON(c.App.Writer) // the reader may have exited: the tables are kept all the same
+		_ = answer.Document{Fields: r}.Write(c.App.Writer, "json") // the reader may have exited: the tables are kept all the same
 		return
 	}
 	fmt.Fprintf(c.App.Writer, "%s  %s\n", r.Time.Format("2006-01-02 15:04:05"), r.Line())

@@ -188,8 +188,7 @@ func simLog(c *cli.Context) error {
 	if err := workOut(c, r, policies); err != nil {
 		return err
 	}
-	text, json := r.Answer().Before(r.WriteText, r.WriteJSON)
-	return printed(c, text, json)
+	return printed(c, r.Document())
 }
 
 func workOut(c *cli.Context, r *policy.Report, policies []failover.Policy) error {

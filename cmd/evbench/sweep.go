@@ -56,7 +56,7 @@ func swept(action func(*cli.Context, *sweep.Sweep) error) cli.ActionFunc {
 		}
 		err = action(c, s)
 		if part, ok := errors.AsType[*sweep.Part](err); ok {
-			err = printed(c, part.Answer(name).WriteText, document("evbench/shard/1", shardDone{part.Answer(name), part.Shard.String(), part.Items, part.Of, name}))
+			err = printed(c, answer.Document{Text: part.Answer(name).WriteText, Schema: "evbench/shard/1", Fields: shardDone{part.Answer(name), part.Shard.String(), part.Items, part.Of, name}})
 		}
 		if c.Context.Err() != nil {
 			fmt.Fprintf(c.App.ErrWriter, "finished items are in %s; the same command resumes from there\n", name)

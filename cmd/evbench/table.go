@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
@@ -17,16 +18,16 @@ import (
 	"evbench/topology"
 )
 
-func sizesTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, error) {
+func sizesTable(c *cli.Context, r survey.Run, t *topology.Tree) (*answer.Table, error) {
 	return survey.SizesTable(r, t, c.Uint64("seed"))
 }
 
-func tokensTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, error) {
+func tokensTable(c *cli.Context, r survey.Run, t *topology.Tree) (*answer.Table, error) {
 	return survey.TokensTable(r, t, c.Uint64("seed"))
 }
 
 // tableOf makes and prints a table of the tree given by the flags.
-func tableOf(fill func(*cli.Context, survey.Run, *topology.Tree) (*survey.Table, error)) func(*cli.Context, *sweep.Sweep) error {
+func tableOf(fill func(*cli.Context, survey.Run, *topology.Tree) (*answer.Table, error)) func(*cli.Context, *sweep.Sweep) error {
 	return func(c *cli.Context, s *sweep.Sweep) error {
 		t, err := singleTree(c)
 		if err != nil {
@@ -43,8 +44,8 @@ func tableOf(fill func(*cli.Context, survey.Run, *topology.Tree) (*survey.Table,
 	}
 }
 
-func writeTable(c *cli.Context, t *survey.Table) error {
-	return map[string]func(io.Writer) error{"text": t.WriteText, "csv": t.WriteCSV, "json": t.WriteJSON}[c.String("format")](c.App.Writer)
+func writeTable(c *cli.Context, t *answer.Table) error {
+	return answer.Document{Schema: "evbench/table/1", Table: t}.Write(c.App.Writer, c.String("format"))
 }
 
 func sprayingAction(c *cli.Context, s *sweep.Sweep) error {

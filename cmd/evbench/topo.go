@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/answer"
 	"evbench/site/netfile"
 	"evbench/site/network"
 )
@@ -18,7 +19,7 @@ func topoShowAction(c *cli.Context) error {
 	}
 	r := network.Summarise(s.Whole, s.Net, s.Roots)
 	r.Source, r.Form = src, s.Form
-	return printed(c, r.WriteText, r.WriteJSON)
+	return printed(c, answer.Document{Text: r.WriteText, Fields: r})
 }
 
 func topoConvertAction(c *cli.Context) error {

@@ -13,6 +13,7 @@ import (
 	"evbench/bench"
 	"evbench/builder"
 	"evbench/cmd/open"
+	"evbench/internal/answer"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
 	"evbench/results"
@@ -67,9 +68,9 @@ func validatedAs(name string, s *scenario.Scenario, planned []bench.Planned) val
 }
 
 func writeValidated(w io.Writer, all ...validated) error {
-	return document("evbench/validate/1", struct {
+	return answer.Document{Schema: "evbench/validate/1", Fields: struct {
 		Scenarios []validated `json:"scenarios"`
-	}{all})(w)
+	}{all}}.Write(w, "json")
 }
 
 // planCases plans all cases of a scenario, unless there has been an error. name is its name in errors.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	order "evbench/model/order/verify"
 	"evbench/plan/verify"
@@ -40,21 +41,19 @@ func verifyAction(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		text, json := plans.VerifiedOrdered(name, report).Before(report.WriteText, document("evbench/verify/2", struct {
+		return judged(c, report.Valid, answer.Document{Answer: plans.VerifiedOrdered(name, report), Text: report.WriteText, Schema: "evbench/verify/2", Fields: struct {
 			Plan string `json:"plan"`
 			*verify.OrderedReport
-		}{name, report}))
-		return judged(c, report.Valid, text, json)
+		}{name, report}})
 	}
 	if c.IsSet("sizes") {
 		return usagef("--sizes: %s is of version 1, for equal fragments", name)
 	}
 	report := verify.Check(f, o)
-	text, json := plans.Verified(name, report).Before(report.WriteText, document("evbench/verify/1", struct {
+	return judged(c, report.Valid, answer.Document{Answer: plans.Verified(name, report), Text: report.WriteText, Schema: "evbench/verify/1", Fields: struct {
 		Plan string `json:"plan"`
 		*verify.Report
-	}{name, report}))
-	return judged(c, report.Valid, text, json)
+	}{name, report}})
 }
 
 // liveNow is the tree of a plan without the links whose cable is missing in the network, or dead.
@@ -132,11 +131,10 @@ func verifyOrder(c *cli.Context, name string, f *order.File) error {
 	if err != nil {
 		return usagef("%s: %w", name, err)
 	}
-	text, json := report.Answer(name, with.Net != nil).Before(report.WriteText, document("evbench/verify/3", struct {
+	return judged(c, report.Valid, answer.Document{Answer: report.Answer(name, with.Net != nil), Text: report.WriteText, Schema: "evbench/verify/3", Fields: struct {
 		Plan string `json:"plan"`
 		*order.Report
-	}{name, report}))
-	return judged(c, report.Valid, text, json)
+	}{name, report}})
 }
 
 // judgedWith are tables of a file for a judge that reads them itself: as they are, or JSON as OpenSM's text.

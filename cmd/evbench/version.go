@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/cmd/open"
+	"evbench/internal/answer"
 	"evbench/model/capacity"
 	"evbench/scenario"
 	"evbench/site/host"
@@ -16,7 +17,7 @@ var version = "0.1.0"
 
 func versionAction(c *cli.Context) error {
 	b := open.NewBuild(version)
-	return printed(c, b.WriteText, document("evbench/version/1", b))
+	return printed(c, answer.Document{Text: b.WriteText, Schema: "evbench/version/1", Fields: b})
 }
 
 // checkMemory refuses a scenario whose event buffers do not fit into this machine, with here

@@ -41,6 +41,5 @@ func whatifAction(c *cli.Context, s *sweep.Sweep) error {
 	if err != nil {
 		return usage(err)
 	}
-	text, json := report.Answer().Before(report.WriteText, report.WriteJSON)
-	return printed(c, text, json)
+	return printed(c, report.Document())
 }

@@ -34,10 +34,7 @@ func whyAction(c *cli.Context) error {
 		}
 		whys = append(whys, why)
 	}
-	if c.Bool("json") {
-		return trace.WriteJSON(c.App.Writer, whys)
-	}
-	return trace.WriteText(c.App.Writer, whys)
+	return printed(c, trace.Document(whys))
 }
 
 // planOf returns the plan that results have of a case. A plan without phases is rebuilt from the

@@ -3,9 +3,6 @@
 package answer
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -45,28 +42,6 @@ func (a Answer) WriteText(w io.Writer) error {
 	b.WriteByte('\n')
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// Before returns functions that write the answer before a text, and into a document after its
-// schema.
-func (a Answer) Before(text, document func(io.Writer) error) (func(io.Writer) error, func(io.Writer) error) {
-	before := func(w io.Writer) error { return errors.Join(a.WriteText(w), text(w)) }
-	inside := func(w io.Writer) error {
-		var b bytes.Buffer
-		if err := document(&b); err != nil {
-			return err
-		}
-		var said bytes.Buffer
-		e := json.NewEncoder(&said)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(a); err != nil {
-			return err
-		}
-		schema, rest, _ := bytes.Cut(b.Bytes(), []byte(","))
-		_, err := fmt.Fprintf(w, `%s,"answer":%s,%s`, schema, bytes.TrimSpace(said.Bytes()), rest)
-		return err
-	}
-	return before, inside
 }
 
 func (a Answer) reasons(b *strings.Builder) {

@@ -2,10 +2,8 @@ package inject
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -126,9 +124,6 @@ func restore(ctx context.Context, o operator, p Pending, row *Row) error {
 func (a *Account) Failed() bool {
 	return slices.ContainsFunc(a.Links, func(l Row) bool { return l.Error != "" })
 }
-
-// WriteJSON writes one document, schema evbench/failures-restore/1.
-func (a *Account) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(a) }
 
 // Notes lists irregularities of the journal on this host; "" is an unknown host.
 func (a *Account) Notes(host string) (notes []string) {

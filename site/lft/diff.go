@@ -3,7 +3,6 @@ package lft
 import (
 	"bufio"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -154,12 +153,4 @@ func portName(p uint8) string {
 		return "-"
 	}
 	return fmt.Sprint(p)
-}
-
-// WriteJSON writes the difference as one document, evbench/routes-diff/1.
-func (d *Difference) WriteJSON(w io.Writer) error {
-	return json.NewEncoder(w).Encode(struct {
-		Schema string `json:"schema"`
-		*Difference
-	}{"evbench/routes-diff/1", d})
 }

@@ -1,7 +1,6 @@
 package lft
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -78,9 +77,6 @@ func Examine(t *Tables, x Extent) *Examination {
 	}
 	return r
 }
-
-// WriteJSON writes one document, schema evbench/routes-check/1.
-func (r *Examination) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
 
 func (r *Examination) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "%s: %d hosts, %d switches, engine %s\n", r.Network, r.Hosts, r.Switches, r.Engine)

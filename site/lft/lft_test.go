@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/answer"
 	"evbench/site/lft"
 	"evbench/site/network"
 	"evbench/testing/expect"
@@ -189,7 +190,7 @@ s1_1: 0 of hosts, 1 of switches: -→0 ×1
 s2_1: 1 of hosts, 0 of switches: 1→2 ×1
 `
 	expect.Equal(t, text.String(), want, "text.String")
-	if err := d.WriteJSON(&doc); err != nil || !json.Valid(doc.Bytes()) || !strings.Contains(doc.String(), `"host_entries":2`) {
+	if err := (answer.Document{Schema: "evbench/routes-diff/1", Fields: d}).Write(&doc, "json"); err != nil || !json.Valid(doc.Bytes()) || !strings.Contains(doc.String(), `"host_entries":2`) {
 		t.Error(doc.String(), err)
 	}
 	expect.True(t, expect.Err(lft.Diff(old, lft.New("", parseNetwork(t, "FT(2;2,3)", 0)))) != nil, "other switches are accepted")

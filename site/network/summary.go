@@ -1,7 +1,6 @@
 package network
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -146,9 +145,6 @@ func (r *Summary) parts(n *Network) {
 		r.warn("%d hosts do not reach the other %d: %s", len(names), len(p[0]), show.Few(names))
 	}
 }
-
-// WriteJSON writes one document, schema evbench/topo/1.
-func (r *Summary) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
 
 func (r *Summary) WriteText(w io.Writer) error {
 	var levels []string

@@ -1,7 +1,6 @@
 package failures
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"evbench/internal/answer"
 	"evbench/internal/show"
 )
 
@@ -198,25 +198,21 @@ func (l Losses) writeText(t io.Writer) {
 	}
 }
 
-// WriteCSV writes all numbers as rows of class, table, series, link, x, value.
-func (r Report) WriteCSV(w io.Writer) error {
-	c := csv.NewWriter(w)
+// Table has all numbers.
+func (r Report) Table() *answer.Table {
+	t := answer.Plain("class", "table", "series", "link", "x", "value")
 	put := func(class string) func(table, series, link, x string, v float64) {
-		return func(table, series, link, x string, v float64) {
-			c.Write([]string{class, table, series, link, x, strconv.FormatFloat(v, 'g', -1, 64)}) // c.Error tells
-		}
+		return func(table, series, link, x string, v float64) { t.Add(class, table, series, link, x, v) }
 	}
-	c.Write([]string{"class", "table", "series", "link", "x", "value"})
 	put("")("summary", "", "", "observed_s", r.ObservedS)
 	put("")("summary", "", "", "failures_excluded", float64(r.Excluded))
 	for _, g := range r.Groups {
-		g.writeCSV(put(g.Class.String()))
+		g.rows(put(g.Class.String()))
 	}
-	c.Flush()
-	return c.Error()
+	return t
 }
 
-func (g Group) writeCSV(put func(table, series, link, x string, v float64)) {
+func (g Group) rows(put func(table, series, link, x string, v float64)) {
 	for _, v := range []struct {
 		name  string
 		value int
@@ -227,8 +223,8 @@ func (g Group) writeCSV(put func(table, series, link, x string, v float64)) {
 	} {
 		put("summary", "", "", v.name, float64(v.value))
 	}
-	g.Raw.writeCSV("raw", put)
-	g.Merged.writeCSV("merged", put)
+	g.Raw.rows("raw", put)
+	g.Merged.rows("merged", put)
 	for _, p := range g.Intervals {
 		put("flap_interval_cdf", "raw", "", number(p.X), p.Share)
 	}
@@ -237,7 +233,7 @@ func (g Group) writeCSV(put func(table, series, link, x string, v float64)) {
 	}
 }
 
-func (s Series) writeCSV(name string, put func(table, series, link, x string, v float64)) {
+func (s Series) rows(name string, put func(table, series, link, x string, v float64)) {
 	for _, v := range []struct {
 		name  string
 		value float64

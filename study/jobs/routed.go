@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -160,9 +159,6 @@ func (r *Routed) Route(n *network.Network, p opensm.Placement, lanes int) (*lft.
 
 // Lost is how many routes within jobs lead nowhere in the best tables.
 func (r *Routed) Lost() int64 { return int64(r.Routings[len(r.Routings)-1].Lost) }
-
-// WriteJSON writes one document, schema evbench/routes-jobs/1.
-func (r *Routed) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
 
 // WriteText writes it for people.
 func (r *Routed) WriteText(w io.Writer) error {

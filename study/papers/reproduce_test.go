@@ -17,6 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"evbench/internal/answer"
 	"evbench/study/failures"
 	"evbench/testing/expect"
 	"evbench/topology"
@@ -245,7 +246,7 @@ func TestCSVAndJSON(t *testing.T) {
 		expect.True(t, len(lines) > len(f.Rows) && lines[1][0] == f.Name, "%s: %d lines for %d rows", f.Name, len(lines), len(f.Rows))
 	}
 	var out bytes.Buffer
-	expect.Must(t, r.WriteJSON(&out))
+	expect.Must(t, answer.Document{Schema: "evbench/reproduce/1", Fields: r}.Write(&out, "json"))
 	var doc struct {
 		Schema  string
 		Figures []Figure
@@ -306,7 +307,7 @@ func TestWorkers(t *testing.T) {
 func TestList(t *testing.T) {
 	t.Parallel()
 	var got bytes.Buffer
-	expect.Must(t, WriteList(&got))
+	expect.Must(t, List().Write(&got, "text"))
 	golden(t, "testdata/list.txt", got.String(), 99)
 }
 
@@ -341,7 +342,7 @@ func TestDocuments(t *testing.T) {
 func TestListJSON(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	expect.Must(t, WriteListJSON(&out))
+	expect.Must(t, List().Write(&out, "json"))
 	var doc struct {
 		Schema    string
 		Documents []Document

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	_ "embed" // of the tables
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"evbench/internal/answer"
 	"evbench/internal/show"
 	"evbench/results"
 )
@@ -29,14 +29,6 @@ type Report struct {
 	Constants  []Constant `json:"constants"`
 	Figures    []*Figure  `json:"figures"`
 	Incomplete bool       `json:"incomplete,omitempty"` // it was stopped; the figures are those that were ready
-}
-
-// WriteJSON writes the report as one document, schema evbench/reproduce/1.
-func (r *Report) WriteJSON(w io.Writer) error {
-	return json.NewEncoder(w).Encode(struct {
-		Schema string `json:"schema"`
-		*Report
-	}{"evbench/reproduce/1", r})
 }
 
 // WriteText writes the constants and a table for each figure.
@@ -146,33 +138,30 @@ func number(x float64) string {
 	return strconv.FormatFloat(x, 'g', 4, 64)
 }
 
-var csvColumns = []string{
-	"figure", "series", "x", "label", "unit", "draws", "min", "q1", "median", "q3", "max", "mean",
-	"stated_of", "stated", "difference_percent", "where", "quote",
-}
-
-// WriteCSV writes all rows of the figure, details too: one line for each row, or for each number
-// stated about it.
-func (f *Figure) WriteCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	out.Write(csvColumns)
-	full := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+// Table has all rows of the figure, details too: one row for each, or for each number stated about it.
+func (f *Figure) Table() *answer.Table {
+	t := answer.Plain("figure", "series", "x", "label", "unit", "draws", "min", "q1", "median", "q3", "max", "mean",
+		"stated_of", "stated", "difference_percent", "where", "quote")
+	t.Columns[14].Digits = 2
 	for i := range f.Rows {
 		r := &f.Rows[i]
-		head := []string{
-			f.Name, r.Series, full(r.X), r.Label, r.Unit, strconv.Itoa(len(r.Values)), full(r.Value(Min)), full(results.Quantile(r.Values, 0.25)),
-			full(r.Value(Median)), full(results.Quantile(r.Values, 0.75)), full(r.Value(Max)), full(r.Value(Mean)),
+		head := []any{
+			f.Name, r.Series, r.X, r.Label, r.Unit, len(r.Values), r.Value(Min), results.Quantile(r.Values, 0.25),
+			r.Value(Median), results.Quantile(r.Values, 0.75), r.Value(Max), r.Value(Mean),
 		}
 		if len(r.Stated) == 0 {
-			out.Write(append(head, "", "", "", "", ""))
+			t.Add(append(head, nil, nil, nil, nil, nil)...)
 		}
 		for _, s := range r.Stated {
-			ours := percent(r.Value(s.Of), s.Value)
-			out.Write(append(head[:len(head):len(head)], string(s.Of), full(s.Value), strconv.FormatFloat(ours, 'f', 2, 64), s.Where, s.Quote))
+			t.Add(append(head[:len(head):len(head)], s.Of, s.Value, percent(r.Value(s.Of), s.Value), s.Where, s.Quote)...)
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return t
+}
+
+// WriteCSV writes the table of the figure.
+func (f *Figure) WriteCSV(w io.Writer) error {
+	return answer.Document{Table: f.Table()}.Write(w, "csv")
 }
 
 // Choose returns the figures requested by name, in that order, each once; all are all figures.
@@ -281,16 +270,15 @@ func Documents() []Document {
 	return out
 }
 
-// WriteListJSON writes all documents, schema evbench/reproduce-list/1.
-func WriteListJSON(w io.Writer) error {
-	return json.NewEncoder(w).Encode(struct {
-		Schema    string     `json:"schema"`
+// List is all documents.
+func List() answer.Document {
+	return answer.Document{Text: writeList, Schema: "evbench/reproduce-list/1", Fields: struct {
 		Documents []Document `json:"documents"`
-	}{"evbench/reproduce-list/1", Documents()})
+	}{Documents()}}
 }
 
-// WriteList writes how many items are in each state, and then all of them by document.
-func WriteList(w io.Writer) error {
+// writeList writes how many items are in each state, and then all of them by document.
+func writeList(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	all := Documents()
 	fmt.Fprintln(out, summary(all))

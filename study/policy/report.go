@@ -3,7 +3,6 @@ package policy
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -150,8 +149,8 @@ func (r *Report) Answer() answer.Answer {
 	return a
 }
 
-// WriteJSON writes one JSON document, schema evbench/sim-log/1.
-func (r *Report) WriteJSON(w io.Writer) error {
+// Document is the report with its answer.
+func (r *Report) Document() answer.Document {
 	times := map[string]float64{}
 	for _, f := range r.Times.fields() {
 		times[f.name+"_s"] = f.at.Seconds()
@@ -163,8 +162,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 		Failures int       `json:"failures"`
 		Skipped  int       `json:"failures_left_out"`
 	}
-	return json.NewEncoder(w).Encode(struct {
-		Schema   string             `json:"schema"`
+	return answer.Document{Answer: r.Answer(), Text: r.WriteText, Schema: "evbench/sim-log/1", Fields: struct {
 		Log      log                `json:"log"`
 		Setting  string             `json:"setting"`
 		Times    map[string]float64 `json:"times"`
@@ -174,12 +172,12 @@ func (r *Report) WriteJSON(w io.Writer) error {
 		OneLink  *OneLink           `json:"one_link"`
 		Thesis   map[string]float64 `json:"thesis_4_4"`
 	}{
-		"evbench/sim-log/1", log{r.Log.From, r.Log.From.Add(r.Log.Span), r.Log.Span.Seconds(), r.Log.Failures, r.Log.Skipped},
+		log{r.Log.From, r.Log.From.Add(r.Log.Span), r.Log.Span.Seconds(), r.Log.Failures, r.Log.Skipped},
 		r.Setting.describe(), times, r.Source, r.Hold.Seconds(), r.Results, r.OneLink,
 		map[string]float64{
 			"minhop_tbit_per_s": thesisSync, "minhop_unsync_tbit_per_s": thesisUnsync, "down_s": thesisDown, "difference_tb": thesisLost,
 		},
-	})
+	}}
 }
 
 // WriteText writes the report for people, at most 120 columns wide.

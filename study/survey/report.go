@@ -2,14 +2,13 @@ package survey
 
 import (
 	"bufio"
-	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
+	"evbench/internal/answer"
 	"evbench/internal/show"
 )
 
@@ -107,11 +106,10 @@ func steps(from float64) string {
 	return fmt.Sprintf("%.2f–%.2f", from, from+0.05)
 }
 
-// WriteJSON writes the report as one document, schema evbench/whatif/1.
-func (r *WhatIfReport) WriteJSON(w io.Writer) error {
+// Document is the report with its answer.
+func (r *WhatIfReport) Document() answer.Document {
 	t := r.tree
-	return json.NewEncoder(w).Encode(struct {
-		Schema     string        `json:"schema"`
+	return answer.Document{Answer: r.Answer(), Text: r.WriteText, Schema: "evbench/whatif/1", Fields: struct {
 		Topology   string        `json:"topology"`
 		Fill       []int         `json:"fill"`
 		Spines     int           `json:"spines"`
@@ -122,112 +120,5 @@ func (r *WhatIfReport) WriteJSON(w io.Writer) error {
 		Seed       uint64        `json:"seed"`
 		Incomplete bool          `json:"incomplete"`
 		Groups     []GroupReport `json:"groups"`
-	}{
-		"evbench/whatif/1", t.Notation(), t.Fill(), t.Spines(), t.DownNames(), t.Servers(), r.k, r.sample, r.seed, r.Incomplete,
-		append([]GroupReport{}, r.Groups...),
-	})
-}
-
-// A Table is the output of one of the surveys: text for people, CSV or JSON for programs.
-type Table struct {
-	name     string   // "slowdown"
-	topology string   // notation, "" where there are several
-	model    string   // "count" or "routed", "" where there is no choice
-	Notes    []string // what the columns mean and what they were computed from
-	columns  []Column
-	rows     [][]any // int, float64, bool, string, or nil where there is no value
-}
-
-// A Column has a short title for people, and a name with the unit for programs.
-type Column struct {
-	title string
-	name  string
-	digit int // digits after the point of a float64
-}
-
-// Add adds a row: for each column an int, float64, bool, string, or nil for no value.
-func (t *Table) Add(row ...any) { t.rows = append(t.rows, row) }
-
-// WriteText writes the notes, as lines that begin with "#", and the aligned
-// table: numbers to the right, words to the left.
-func (t *Table) WriteText(w io.Writer) error {
-	lines := [][]string{make([]string, len(t.columns))}
-	columns := make([]show.Column, len(t.columns))
-	for i, c := range t.columns {
-		lines[0][i], columns[i].Right = c.title, true
-	}
-	for _, row := range t.rows {
-		line := make([]string, len(row))
-		for i, v := range row {
-			if line[i] = t.cell(i, v); line[i] == "" {
-				line[i] = "-"
-			}
-			if _, ok := v.(string); ok {
-				columns[i].Right = false
-			}
-		}
-		lines = append(lines, line)
-	}
-	out := bufio.NewWriter(w)
-	for _, n := range t.Notes {
-		fmt.Fprintln(out, "#", n)
-	}
-	if err := show.Align(out, lines, columns...); err != nil {
-		return err
-	}
-	return out.Flush()
-}
-
-func (t *Table) cell(column int, v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case float64:
-		return strconv.FormatFloat(v, 'f', t.columns[column].digit, 64)
-	}
-	return fmt.Sprint(v)
-}
-
-// WriteCSV writes a line of column names and one per row. A missing value is
-// empty.
-func (t *Table) WriteCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	line := make([]string, len(t.columns))
-	for i, c := range t.columns {
-		line[i] = c.name
-	}
-	out.Write(line)
-	for _, row := range t.rows {
-		for i, v := range row {
-			line[i] = t.cell(i, v)
-		}
-		out.Write(line)
-	}
-	out.Flush()
-	return out.Error()
-}
-
-// WriteJSON writes one document, schema evbench/table/1: the rows are objects by
-// column name, a missing value is null.
-func (t *Table) WriteJSON(w io.Writer) error {
-	doc := struct {
-		Schema   string           `json:"schema"`
-		Table    string           `json:"table"`
-		Topology string           `json:"topology,omitempty"`
-		Model    string           `json:"model,omitempty"`
-		Notes    []string         `json:"notes,omitempty"`
-		Columns  []string         `json:"columns"`
-		Rows     []map[string]any `json:"rows"`
-	}{Schema: "evbench/table/1", Table: t.name, Topology: t.topology, Model: t.model, Notes: t.Notes, Rows: []map[string]any{}}
-	for _, c := range t.columns {
-		doc.Columns = append(doc.Columns, c.name)
-	}
-	for _, row := range t.rows {
-		object := map[string]any{}
-		for i, v := range row {
-			object[t.columns[i].name] = v
-		}
-		doc.Rows = append(doc.Rows, object)
-	}
-	return json.NewEncoder(w).Encode(doc)
+	}{t.Notation(), t.Fill(), t.Spines(), t.DownNames(), t.Servers(), r.k, r.sample, r.seed, r.Incomplete, append([]GroupReport{}, r.Groups...)}}
 }

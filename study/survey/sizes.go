@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"evbench/builder"
+	"evbench/internal/answer"
 	"evbench/model/sizes"
 	"evbench/scheduler"
 	"evbench/topology"
@@ -36,19 +37,19 @@ var unequal = []struct {
 // FORS with the plan by sizes: bound over time, without any overhead. A phase takes as long as its
 // largest fragment. Windows have whole fragments. The seed draws sizes and dead links. Draws that
 // separate leaves are drawn again, and left out after a hundred tries.
-func SizesTable(run Run, t *topology.Tree, seed uint64) (*Table, error) {
+func SizesTable(run Run, t *topology.Tree, seed uint64) (*answer.Table, error) {
 	if _, err := sizes.NewMatrix(t.Shape); err != nil {
 		return nil, err
 	}
-	table := &Table{name: "sizes", topology: t.Notation(), Notes: []string{
+	table := &answer.Table{Name: "sizes", Topology: t.Notation(), Notes: []string{
 		"T*/T: least time over time, without overheads of barriers and messages",
 		"phases: those of FORS, each as long as its largest fragment; planned: evbench plan --sizes, with so many pieces to a fragment",
 		fmt.Sprintf("×2 to ×4: windows of so many exchanges back to back, whole fragments, up to %d servers", windowServers),
 		fmt.Sprintf("sizes: uniform50 ±50 %%, exponential, log-normal σ 1, source-event log-normal σ 1/2 of each, fanout8 to 8 others, equal-ports ±50 %% scaled to equal loads of ports; mean %d bytes", meanSize),
-	}, columns: []Column{
-		{"dead", "dead_links", 0}, {"sizes", "sizes", 0}, {"bound by", "bound_by", 0},
-		{"phases", "phases_ratio", 3}, {"planned", "planned_ratio", 3}, {"pieces", "pieces_per_fragment", 2},
-		{"×2", "window2_ratio", 3}, {"×3", "window3_ratio", 3}, {"×4", "window4_ratio", 3},
+	}, Columns: []answer.Column{
+		answer.Col("dead", "dead_links", 0), answer.Col("sizes", "sizes", 0), answer.Col("bound by", "bound_by", 0),
+		answer.Col("phases", "phases_ratio", 3), answer.Col("planned", "planned_ratio", 3), answer.Col("pieces", "pieces_per_fragment", 2),
+		answer.Col("×2", "window2_ratio", 3), answer.Col("×3", "window3_ratio", 3), answer.Col("×4", "window4_ratio", 3),
 	}}
 	trees, fors := map[int]*topology.Tree{}, map[int]func() (*scheduler.Schedule, error){}
 	var numbers []int // of dead links

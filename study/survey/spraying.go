@@ -11,6 +11,7 @@ import (
 
 	"evbench/builder"
 	"evbench/builder/modes"
+	"evbench/internal/answer"
 	"evbench/internal/unit"
 	"evbench/model/sim"
 	"evbench/model/sweep"
@@ -141,12 +142,12 @@ func (w Way) planFor(t *topology.Tree, seed uint64) (*plan.Plan, error) {
 }
 
 // SprayingTable is a set of figures for printing.
-func SprayingTable(o SprayingOptions, figures []SprayingFigure) *Table {
+func SprayingTable(o SprayingOptions, figures []SprayingFigure) *answer.Table {
 	queues := "a FIFO for each lane"
 	if o.Network.PerOutput {
 		queues = "a queue for each output"
 	}
-	out := &Table{name: "spraying", topology: o.Tree.Notation(), Notes: []string{
+	out := &answer.Table{Name: "spraying", Topology: o.Tree.Notation(), Notes: []string{
 		fmt.Sprintf("%s, %d servers, fragments of %s, packets of %s, input buffers with %s",
 			o.Tree.Notation(), o.Tree.Servers(), unit.Bytes(o.Fragment), unit.Bytes(o.Network.Packet), queues),
 		fmt.Sprintf("links of %s, barrier %s with rounds of %s, servers late by up to %s, seed %d", unit.Rate(o.BitPerSec), o.Barrier, o.Round, o.Jitter, o.Seed),
@@ -154,14 +155,14 @@ func SprayingTable(o SprayingOptions, figures []SprayingFigure) *Table {
 		"least, most: the servers that received least and most; in phases: share while no barrier is under way",
 		"early: of all bytes, those that came before some sent earlier; held: the most that a server kept until these came",
 		"half, p99: within which half and 99 % of the events were built",
-	}, columns: []Column{
-		{"dead", "dead_links", 0}, {"buffer", "buffer_packets", 0}, {"lanes", "lanes", 0},
-		{"way", "way", 0}, {"draws", "draws", 0},
-		{"share", "share", 3}, {"from", "share_min", 3}, {"to", "share_max", 3},
-		{"in phases", "share_in_phases", 3},
-		{"least", "least_server", 3}, {"most", "most_server", 3},
-		{"early %", "early_percent", 1}, {"held KiB", "held_kib", 0},
-		{"half ms", "half_ms", 3}, {"p99 ms", "p99_ms", 3},
+	}, Columns: []answer.Column{
+		answer.Col("dead", "dead_links", 0), answer.Col("buffer", "buffer_packets", 0), answer.Col("lanes", "lanes", 0),
+		answer.Col("way", "way", 0), answer.Col("draws", "draws", 0),
+		answer.Col("share", "share", 3), answer.Col("from", "share_min", 3), answer.Col("to", "share_max", 3),
+		answer.Col("in phases", "share_in_phases", 3),
+		answer.Col("least", "least_server", 3), answer.Col("most", "most_server", 3),
+		answer.Col("early %", "early_percent", 1), answer.Col("held KiB", "held_kib", 0),
+		answer.Col("half ms", "half_ms", 3), answer.Col("p99 ms", "p99_ms", 3),
 	}}
 	for _, f := range figures {
 		var phases any

@@ -7,6 +7,7 @@ import (
 
 	"evbench/builder"
 	"evbench/builder/modes"
+	"evbench/internal/answer"
 	"evbench/model/sim"
 	"evbench/model/sizes"
 	"evbench/plan"
@@ -64,21 +65,21 @@ type tokenWindowKey struct {
 // TokensTable simulates building events in phases with barriers, and in order with tokens, with the
 // cost of messages beside their bytes and with stragglers: least time over time. The seed draws
 // sizes, dead links and delays.
-func TokensTable(run Run, t *topology.Tree, seed uint64) (*Table, error) {
+func TokensTable(run Run, t *topology.Tree, seed uint64) (*answer.Table, error) {
 	if _, err := sizes.NewMatrix(t.Shape); err != nil {
 		return nil, err
 	}
-	table := &Table{name: "tokens", topology: t.Notation(), Notes: []string{
+	table := &answer.Table{Name: "tokens", Topology: t.Notation(), Notes: []string{
 		fmt.Sprintf("T*/T: least time that the bytes of %d exchanges need together over the simulated time", tokenExchanges),
 		fmt.Sprintf("phases: FORS with barriers; FORS, planned: order with tokens, windows of %d exchanges; ports only: planned, without the tokens for links", tokenWindow),
 		fmt.Sprintf("a round of the barrier (tournament) or a token %s, a message %s and up to %s more", tokenTiming.Round, tokenTiming.Overhead, tokenTiming.Jitter),
 		"stragglers: one message in 1000 late by five mean fragments",
 		"sizes: uniform10 ±10 %, uniform50 ±50 %, exponential; source50 ±50 % by source; fragment: how long the mean takes on a link",
-	}, columns: []Column{
-		{"dead", "dead_links", 0}, {"sizes", "sizes", 0}, {"fragment ms", "fragment_ms", 1},
-		{"phases", "phases_ratio", 3}, {"FORS", "fors_order_ratio", 3}, {"planned", "planned_ratio", 3},
-		{"ports only", "ports_only_ratio", 3},
-		{"stragglers: phases", "phases_stragglers_ratio", 3}, {"planned", "planned_stragglers_ratio", 3},
+	}, Columns: []answer.Column{
+		answer.Col("dead", "dead_links", 0), answer.Col("sizes", "sizes", 0), answer.Col("fragment ms", "fragment_ms", 1),
+		answer.Col("phases", "phases_ratio", 3), answer.Col("FORS", "fors_order_ratio", 3), answer.Col("planned", "planned_ratio", 3),
+		answer.Col("ports only", "ports_only_ratio", 3),
+		answer.Col("stragglers: phases", "phases_stragglers_ratio", 3), answer.Col("planned", "planned_stragglers_ratio", 3),
 	}}
 	var runs []*tokenRun
 	for _, dead := range []int{0, 1} {

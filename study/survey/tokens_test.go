@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evbench/builder/modes"
+	"evbench/internal/answer"
 	"evbench/model/sim"
 	"evbench/study/survey"
 	"evbench/testing/expect"
@@ -19,11 +20,11 @@ import (
 )
 
 // tableRows returns the rows of a table of a tree, by the names of columns; there must be so many.
-func tableRows(t *testing.T, make func(survey.Run, *topology.Tree, uint64) (*survey.Table, error), of topology.Options, n int) []map[string]any {
+func tableRows(t *testing.T, make func(survey.Run, *topology.Tree, uint64) (*answer.Table, error), of topology.Options, n int) []map[string]any {
 	t.Helper()
 	table := expect.Value(make(survey.Run{}, topologytest.Tree(t, of), 1))(t)
 	var b bytes.Buffer
-	expect.Must(t, table.WriteJSON(&b))
+	expect.Must(t, answer.Document{Schema: "evbench/table/1", Table: table}.Write(&b, "json"))
 	var doc struct{ Rows []map[string]any }
 	if err := json.Unmarshal(b.Bytes(), &doc); err != nil || len(doc.Rows) != n {
 		t.Fatalf("%d rows, want %d; error %v of %s", len(doc.Rows), n, err, &b)

@@ -170,7 +170,7 @@ func TestWhatIfIsReproducible(t *testing.T) {
 		r := expect.Value(survey.WhatIf(t.Context(), base, survey.WhatIfOptions{K: 2, Sample: sample, Seed: seed, Workers: workers}))(t)
 		var b bytes.Buffer
 		expect.Must(t, r.WriteText(&b))
-		expect.Must(t, r.WriteJSON(&b))
+		expect.Must(t, r.Document().Write(&b, "json"))
 		return b.String()
 	}
 	expect.True(t, text(1, 0, 1) == text(7, 0, 1) && text(1, 30, 5) == text(7, 30, 5), "workers change the report")
@@ -247,7 +247,7 @@ func TestWhatIfRefuses(t *testing.T) {
 func TestWhatIfJSON(t *testing.T) {
 	r := expect.Value(survey.WhatIf(t.Context(), tree(t, 2, 2), survey.WhatIfOptions{K: 2, Seed: 1}))(t)
 	var b bytes.Buffer
-	expect.Must(t, r.WriteJSON(&b))
+	expect.Must(t, r.Document().Write(&b, "json"))
 	golden(t, "whatif.json", b.Bytes())
 	var doc map[string]any
 	if err := json.Unmarshal(b.Bytes(), &doc); err != nil || doc["schema"] != "evbench/whatif/1" {

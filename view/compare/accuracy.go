@@ -2,7 +2,6 @@ package compare
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -121,9 +120,6 @@ func caseName(x Predicted) string {
 	}
 	return fmt.Sprintf("%s #%d", x.Case, x.Repeat)
 }
-
-// WriteJSON writes one document, schema evbench/accuracy/1.
-func (t *Accuracy) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(t) }
 
 // WriteText writes the table, a line for each model, and notes on single cases.
 func (t *Accuracy) WriteText(w io.Writer) error {

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -64,8 +63,10 @@ func Between(base, next Side, conditions []Condition, force bool) (*Comparison, 
 	return c, nil
 }
 
-// WriteJSON writes one document, schema evbench/compare/1.
-func (c *Comparison) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(c) }
+// Document is the comparison with its answer.
+func (c *Comparison) Document() answer.Document {
+	return answer.Document{Answer: c.Answer(), Text: c.WriteText, Fields: c, Table: c.rows()}
+}
 
 // WriteFindings writes the findings of the conditions.
 func (c *Comparison) WriteFindings(w io.Writer) {

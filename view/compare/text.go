@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/answer"
 	"evbench/internal/show"
 	"evbench/internal/unit"
 	"evbench/results"
@@ -216,29 +216,14 @@ func caseNotes(b *strings.Builder, x *Case, shown []string) {
 	}
 }
 
-var csvColumns = []string{
-	"case", "figure", "base_median", "base_lo", "base_hi", "base_n", "new_median", "new_lo", "new_hi", "new_n",
-	"change_percent", "p", "significant", "observed",
-}
-
-// WriteCSV writes one line for each case and figure. Unknown values are empty.
-func (c *Comparison) WriteCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	rows := [][]string{csvColumns}
-	number := func(x *float64) string {
-		if x == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*x, 'g', -1, 64)
-	}
+// rows has one row for each case and figure.
+func (c *Comparison) rows() *answer.Table {
+	t := answer.Plain("case", "figure", "base_median", "base_lo", "base_hi", "base_n", "new_median", "new_lo", "new_hi", "new_n",
+		"change_percent", "p", "significant", "observed")
 	for _, x := range c.Cases {
 		for _, f := range x.Figures {
-			rows = append(rows, []string{
-				x.Name, f.Name, number(&f.Base.Median), number(f.Base.Lo), number(f.Base.Hi), strconv.Itoa(f.Base.N),
-				number(&f.New.Median), number(f.New.Lo), number(f.New.Hi), strconv.Itoa(f.New.N),
-				number(f.Change), number(&f.P), strconv.FormatBool(f.Significant), f.Observed,
-			})
+			t.Add(x.Name, f.Name, f.Base.Median, f.Base.Lo, f.Base.Hi, f.Base.N, f.New.Median, f.New.Lo, f.New.Hi, f.New.N, f.Change, f.P, f.Significant, f.Observed)
 		}
 	}
-	return out.WriteAll(rows)
+	return t
 }

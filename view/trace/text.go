@@ -3,7 +3,6 @@ package trace
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -14,14 +13,11 @@ import (
 	"evbench/results"
 )
 
-// WriteJSON writes accounts as one JSON document.
-func WriteJSON(to io.Writer, cases []*Why) error {
-	e := json.NewEncoder(to)
-	e.SetIndent("", "  ")
-	return e.Encode(struct {
-		Schema string `json:"schema"`
-		Cases  []*Why `json:"cases"`
-	}{"evbench/why/1", cases})
+// Document is the answer, and the accounts of cases, each with its sentences first.
+func Document(cases []*Why) answer.Document {
+	return answer.Document{Answer: Answer(cases), Text: func(w io.Writer) error { return writeText(w, cases) }, Schema: "evbench/why/1", Fields: struct {
+		Cases []*Why `json:"cases"`
+	}{cases}}
 }
 
 // tolerable is the share by which an exchange may be longer than predicted.
@@ -59,11 +55,7 @@ func Answer(cases []*Why) answer.Answer {
 	return a
 }
 
-// WriteText writes accounts for people: the answer, then each case.
-func WriteText(out io.Writer, cases []*Why) error {
-	if err := Answer(cases).WriteText(out); err != nil {
-		return err
-	}
+func writeText(out io.Writer, cases []*Why) error {
 	for i, w := range cases {
 		if i > 0 {
 			fmt.Fprintln(out)

@@ -97,7 +97,7 @@ func TestExplain(t *testing.T) {
 	}
 	expect.True(t, w.StandsOut != nil && w.StandsOut.LinkCost == w.Links[0] && math.Abs(w.StandsOut.Others) <= 1e-9, "stands out: %+v", w.StandsOut)
 	var text bytes.Buffer
-	expect.OK(t, WriteText(&text, []*Why{w}))
+	expect.OK(t, Document([]*Why{w}).Write(&text, "text"))
 	expect.Contains(t, text.String(), "server1 to server4")
 }
 
@@ -120,7 +120,7 @@ func TestExplainLongest(t *testing.T) {
 		"%+v, %+v", w.Longest, w.StandsOut)
 	var text bytes.Buffer
 	const want = "from 6.50 s on; leaf0-spine0 went down at 7.50 s, leaf0-spine0 came back at 10.50 s.\n"
-	expect.OK(t, WriteText(&text, []*Why{w}))
+	expect.OK(t, Document([]*Why{w}).Write(&text, "text"))
 	expect.Contains(t, text.String(), want, "No link stands out.")
 }
 
@@ -251,7 +251,7 @@ func TestExplainSpines(t *testing.T) {
 	expect.True(t, l.Link == "leaf0-spine1" && l.Direction == "up" && l.Pairs == 8 && w.StandsOut != nil,
 		"%+v, stands out: %+v", w.Links, w.StandsOut)
 	var text bytes.Buffer
-	expect.OK(t, WriteText(&text, []*Why{w}))
+	expect.OK(t, Document([]*Why{w}).Write(&text, "text"))
 	expect.Contains(t, text.String(), "250.00 ms  leaf0-spine1, leaf2-spine1\n")
 }
 
