@@ -14,6 +14,9 @@ import (
 )
 
 func whatifAction(c *cli.Context, s *sweep.Sweep) error {
+	if c.IsSet("tables-engine") {
+		return whatifOver(c)
+	}
 	t, err := anyTree(c)
 	if err != nil {
 		return err
@@ -38,6 +41,46 @@ func whatifAction(c *cli.Context, s *sweep.Sweep) error {
 		}
 	}
 	report, err := survey.WhatIf(c.Context, t, o)
+	if err != nil {
+		return usage(err)
+	}
+	return printed(c, report.Document())
+}
+
+// whatifOver is whatif for a network of any shape: an engine makes its tables anew without the dead cables,
+// and messages are ordered over them.
+func whatifOver(c *cli.Context) error {
+	for _, flag := range []string{"schedule", "routing", "readers", "builders", "shard", "journal"} {
+		if c.IsSet(flag) {
+			return usagef("--%s: not with --tables-engine, which orders the messages of all hosts over the tables of an engine", flag)
+		}
+	}
+	s, err := readSource(c, c.String("topology"))
+	if err != nil {
+		return err
+	}
+	if s.Net.MaxLID() == 0 {
+		if s.Net, err = s.Net.Numbered(0); err != nil {
+			return usage(err)
+		}
+	}
+	job, err := jobOf(c, s.Net)
+	if err != nil {
+		return err
+	}
+	if err := checkPlans(len(job.Nodes), runtime.GOMAXPROCS(0)); err != nil {
+		return err
+	}
+	o := survey.OverOptions{
+		Name: c.String("topology"), Engine: c.String("tables-engine"), Roots: s.Roots, Nodes: job.Nodes,
+		K: c.Int("k"), Sample: c.Int("sample"), Seed: c.Uint64("seed"), Good: c.Float64("good") / 100,
+	}
+	if !c.Bool("quiet") {
+		p := live.NewSets(newTerminal(c.App.ErrWriter, false), time.Now)
+		o.Progress = p.Update
+		defer p.End()
+	}
+	report, err := survey.WhatIfOver(c.Context, s.Net, o)
 	if err != nil {
 		return usage(err)
 	}
