@@ -59,5 +59,5 @@ func ForTree(name string, t *topology.Tree, partial bool) (*Tables, error) {
 
 // perfect reports whether a tree of two levels, as wide as it is deep, is complete.
 func perfect(t *topology.Tree) bool {
-	return t.Plain() && t.Full() && len(t.Dead()) == 0 && t.Spines() == t.Ports()
+	return t.Plain() && t.Full() && len(t.Missing()) == 0 && t.Spines() == t.Ports()
 }

@@ -45,6 +45,22 @@ func LowerBound(t *topology.Tree, o Options) Bound {
 	return b
 }
 
+// OnePathBound returns a number of phases that every schedule with one path from each leaf to each
+// server needs, and the leaf that proves it, or None. All n readers of a leaf then send through one
+// live link to each of the r builders of other leaves, so one link carries ⌈r/links⌉·n messages. b
+// bounds schedules with any paths. OnePathBound leaves out the pairs that LowerBound leaves out.
+func OnePathBound(t *topology.Tree, b Bound) (phases, leaf int) {
+	f := fattree.New(t)
+	f.Part()
+	phases, leaf = b.Phases, None
+	for a, n := range f.R {
+		if f.Live[a] > 0 && n*fattree.CeilDiv(f.Reach[a], f.Live[a]) > phases {
+			phases, leaf = n*fattree.CeilDiv(f.Reach[a], f.Live[a]), f.Leaf[a]
+		}
+	}
+	return phases, leaf
+}
+
 // A ByteBound is a time that every order of fragments of given sizes needs, also in parts, if no
 // port or link has two at a time. It is in byte times: the time of one byte on one link.
 //

@@ -39,9 +39,9 @@
 //
 // On InfiniBand the address holds the spine, so how many spines a leaf uses towards a destination
 // decides addresses and table entries (thesis 6.7.2). The objectives paths and balanced choose
-// spines before phases (paths.go): a rotation where leaves are alike (phases), else a spread of
-// destinations over spines (paths_spread.go, over parallel cables paths_cables.go) and a search for
-// phases (paths_timing.go, paths_swap.go) that König's theorem does not promise. FORS without an
+// spines before phases (package paths): a rotation where leaves are alike (phases), else a spread of
+// destinations over spines (spread.go, over parallel cables cables.go) and a search for phases
+// (timing.go, swap.go) that König's theorem does not promise. FORS without an
 // objective is what remains where that search ends empty.
 //
 // # Three levels

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"evbench/scheduler/internal/fattree"
+	"evbench/scheduler/internal/paths"
 	"evbench/scheduler/internal/phases"
 	"evbench/scheduler/pods"
 	"evbench/scheduler/schedules"
@@ -46,7 +47,7 @@ func FORS(t *topology.Tree, o Options) (*Schedule, Bound, error) {
 	if f.Tops > 0 {
 		plan = pods.Plan
 	} else if o.FewPaths() {
-		plan = pathsFor
+		plan = paths.Plan
 	}
 	table, bound, err := plan(f, o)
 	if err != nil {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,8 +79,52 @@ func createResults(dir string, said io.Writer) (*store.Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := store.PointLatest(resultsRoot, dir); err != nil {
+	if err := pointLatest(resultsRoot, dir); err != nil {
 		fmt.Fprintln(said, "evbench: warning:", err)
 	}
 	return files, nil
+}
+
+// latest is the link to the last run.
+const latest = "latest"
+
+// pointLatest makes the link latest in root lead to the existing dir. Without a folder for results
+// it makes no link, and it keeps anything there that is no link.
+func pointLatest(root, dir string) error {
+	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		return nil
+	}
+	link := filepath.Join(root, latest)
+	if info, err := os.Lstat(link); err == nil && info.Mode().Type() != fs.ModeSymlink {
+		return fmt.Errorf("%s is not a symbolic link, so it stays and does not lead to %s", link, dir)
+	}
+	from, err := realPath(root)
+	if err != nil {
+		return err
+	}
+	to, err := realPath(dir)
+	if err != nil {
+		return err
+	}
+	if to, err = filepath.Rel(from, to); err != nil {
+		return err
+	}
+	// Rename is atomic: a reader finds either the old or the new link.
+	tmp := filepath.Join(root, "."+latest+"-"+rand.Text())
+	if err := os.Symlink(to, tmp); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, link); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	return nil
+}
+
+// realPath returns a path without links, over which .. would lead elsewhere.
+func realPath(name string) (string, error) {
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(name)
 }

@@ -68,8 +68,8 @@ func liveNow(c *cli.Context, f *verify.File, ordered *verify.Ordered) (*topology
 	if err != nil {
 		return nil, err
 	}
-	p, err := network.Match(t, s.Whole)
-	if err != nil {
+	p, err := network.MatchPlan(t, s.Whole)
+	if err != nil && !errors.Is(err, network.ErrShared) {
 		return nil, usagef("--topology %s: %w", c.String("topology"), err)
 	}
 	return p.Now(s.Net), nil

@@ -27,7 +27,7 @@ func newRoutes(j *Job) *routes {
 
 func deadWires(p *plan.Plan, wires int) []bool {
 	dead := make([]bool, wires+1) // one stands for no wire
-	for _, l := range p.Tree.Dead() {
+	for _, l := range p.Tree.Missing() {
 		up := p.Tree.UpWire(l)
 		dead[up], dead[up+1] = true, true
 	}

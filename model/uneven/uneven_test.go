@@ -20,7 +20,7 @@ func TestSlowHost(t *testing.T) {
 	cost := made.Cost(plan.Equal, 0)
 	cost.Duration = max(cost.Duration, slower.Time)
 	a := slower.Answer(plan.Question(tree), plans.Takes(made, cost), tree)
-	expect.Contains(t, a.String(), "GOOD: fors takes 6 message times, 50.0 % of the link rate: no plan is shorter.")
+	expect.Contains(t, a.String(), "GOOD: The exchange by fors takes as long as 6 messages in a row, 50.0 % of the link rate: no plan is shorter.")
 	expect.Equal(t, a.Why, []string{"server1 has 3 messages to send or to receive over a cable of 50.0 % of the link rate"}, "why")
 }
 

@@ -357,23 +357,6 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// The link leads to the last run. Without a folder there is none, and what is no link stays.
-func TestPointLatest(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for _, dir := range []string{"elsewhere/one", "elsewhere/two"} {
-		expect.Must(t, os.MkdirAll(dir, 0o755))
-	}
-	expect.OK(t, store.PointLatest("results", "elsewhere/one"))
-	expect.Must(t, os.Mkdir("results", 0o755))
-	for _, dir := range []string{"elsewhere/one", "elsewhere/two"} {
-		err := store.PointLatest("results", dir)
-		to, linkErr := os.Readlink("results/latest")
-		expect.True(t, err == nil && linkErr == nil && to == "../"+dir, "%q, %v, %v", to, err, linkErr)
-	}
-	expect.Must(t, errors.Join(os.Remove("results/latest"), os.Mkdir("results/latest", 0o755)))
-	fails(t, "no link", store.PointLatest("results", "elsewhere/one"), "is not a symbolic link")
-}
-
 // BenchmarkWrite is what a sample costs in the files of a run, HDF5 included where it is built in.
 func BenchmarkWrite(b *testing.B) {
 	w, err := store.Create(filepath.Join(b.TempDir(), "run"))

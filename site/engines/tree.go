@@ -25,7 +25,7 @@ func FromTree(t *topology.Tree, lmc int) (*network.Network, error) {
 		}
 	}
 	var dead []network.Cable
-	for _, l := range t.Dead() {
+	for _, l := range t.Missing() {
 		low, _ := t.Ends(l)
 		end := network.End{Node: whole.Switch(low.Switch), Port: uint8(low.Port + 1)}
 		dead = append(dead, network.Cable{A: end, B: whole.At(end.Node, int(end.Port))})

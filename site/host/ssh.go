@@ -97,7 +97,20 @@ func why(ctx context.Context, host string, cmd *exec.Cmd, err error) string {
 	if said == "" {
 		return err.Error()
 	}
-	return withoutHost(said, host)
+	return withoutHost(said, host) + remedy(said)
+}
+
+// remedy is what helps against what ssh says, "" where that says it.
+func remedy(said string) string {
+	switch {
+	case strings.Contains(said, "IDENTIFICATION HAS CHANGED"):
+		return " (if the host was installed anew: ssh-keygen -R HOST)"
+	case strings.Contains(said, "Host key verification failed"):
+		return " (say once that its key is right: ssh HOST, or ssh-keyscan HOST >> ~/.ssh/known_hosts)"
+	case strings.Contains(said, "Permission denied"):
+		return " (put your key there: ssh-copy-id HOST)"
+	}
+	return ""
 }
 
 func withoutHost(said, host string) string {

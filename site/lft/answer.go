@@ -27,9 +27,9 @@ func (r *Examination) Answer() answer.Answer {
 	case r.Shift == nil:
 		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, without a deadlock.", r.Pairs)
 	case r.Shift.Conflicts == 0:
-		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, without a deadlock; no phase of the linear shift shares a cable.", r.Pairs)
+		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, without a deadlock; an all-to-all by shifts (rank r to r+p in step p) shares no cable.", r.Pairs)
 	default:
-		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, without a deadlock; the linear shift takes %.3f times as long as without shared cables.", r.Pairs, r.Shift.exchange(r.Hosts))
+		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, without a deadlock; an all-to-all by shifts (rank r to r+p in step p) takes %.3f times as long as without shared cables.", r.Pairs, r.Shift.exchange(r.Hosts))
 	}
 	if r.NoLID > int64(r.Hosts-1) {
 		a.Why = []string{fmt.Sprintf("%d hosts have no LID", r.NoLID/int64(r.Hosts-1))}

@@ -28,7 +28,7 @@ var lstSpeeds = map[string]string{"5": "DDR", "10": "QDR", "14": "FDR", "25": "E
 // from one end or from both. Numbers are hexadecimal, and LMC is missing. Hosts and errors are as in
 // ReadIB. A cable that is not up is left out. Checked against OpenSM 3.3.23 (osm_dump.c).
 func ReadLST(r io.Reader) (*network.Network, error) {
-	p := &reader{byID: map[string]*node{}}
+	p := &lstReader{reader: reader{byID: map[string]*node{}}, ports: map[uint64]string{}}
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, maxLine)
 	for s.Scan() {
@@ -43,7 +43,13 @@ func ReadLST(r io.Reader) (*network.Network, error) {
 	return p.network()
 }
 
-func (p *reader) lst(s string) error {
+// An lstReader also knows which node has the port of a GUID.
+type lstReader struct {
+	reader
+	ports map[uint64]string
+}
+
+func (p *lstReader) lst(s string) error {
 	switch {
 	case s == "" || s[0] == '#':
 		return nil
@@ -83,7 +89,7 @@ func (p *reader) lst(s string) error {
 }
 
 // lstEnd reads the fields of one end: kind, ports, GUIDs of node and port, name, LID and port.
-func (p *reader) lstEnd(m []string) (n *node, l link, err error) {
+func (p *lstReader) lstEnd(m []string) (n *node, l link, err error) {
 	k, ok := map[string]kind{"CA": adapter, "SW": aSwitch, "RT": router}[strings.ToUpper(strings.TrimSuffix(m[0], "-SM"))]
 	if !ok {
 		return nil, l, fmt.Errorf("%s: not one of CA, SW and Rt", brief(m[0]))
@@ -94,10 +100,17 @@ func (p *reader) lstEnd(m []string) (n *node, l link, err error) {
 			return nil, l, fmt.Errorf("%s: not a hexadecimal number of 64 bits", brief(m[at]))
 		}
 	}
-	if x[0] > maxPorts || x[3] > maxLID || x[4] < 1 || x[4] > max(1, x[0]) {
+	if x[0] > maxPorts || x[3] > maxLID || x[4] < 1 || x[4] > x[0] {
 		return nil, l, fmt.Errorf("port %d of %d, LID %d: there are at most %d ports, and LIDs up to %d", x[4], x[0], x[3], maxPorts, maxLID)
 	}
+	if x[1] == 0 || x[2] == 0 {
+		return nil, l, fmt.Errorf("%s has the GUID 0", brief(m[4]))
+	}
 	id := fmt.Sprintf("%016x", x[1])
+	if other, ok := p.ports[x[2]]; ok && other != id {
+		return nil, l, fmt.Errorf("port GUID %s is of two nodes", brief(m[3]))
+	}
+	p.ports[x[2]] = id
 	if n = p.byID[id]; n == nil {
 		if len(p.nodes) >= maxNodes {
 			return nil, l, fmt.Errorf("more than %d nodes", maxNodes)

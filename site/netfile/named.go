@@ -13,7 +13,6 @@ var unread = []struct {
 	{regexp.MustCompile(`(?m)^0x[0-9a-f]{16} ".*" +\d+ .*==\(`), "the output of iblinkinfo -l", "that of iblinkinfo without -l"},
 	{regexp.MustCompile(`(?m)^Unicast lids `), "forwarding tables", "the network: the output of ibnetdiscover"},
 	{regexp.MustCompile(`(?m)^(?:osm_ucast_mgr_dump_ucast_routes: )?Switch 0x[0-9a-f]+\s*$`), "ibdiagnet's ibdiagnet2.fdbs", "ibdiagnet2.db_csv"},
-	{regexp.MustCompile(`(?m)^"[^"]*", [^,]*, 0x[0-9a-f]+, LID \d+`), "ibdiagnet's ibdiagnet2.net_dump", "ibdiagnet2.db_csv"},
 	{regexp.MustCompile(`(?m)^(?:Ca|Switch)\t: 0x[0-9a-f]+ `), "the output of ibhosts or ibswitches", "that of ibnetdiscover"},
 	{regexp.MustCompile(`^\s*(?:\[\s*)?\{\s*"(?:name|guid|system_guid|node_description|source_guid|destination_guid|system_name)"\s*:`), "UFM's JSON", "the output of ibnetdiscover, or ibdiagnet2.db_csv"},
 	{regexp.MustCompile(`(?mi)^(?:ClusterName|SlurmctldHost|ControlMachine|NodeName)\s*=`), "Slurm's slurm.conf", "topology.conf"},

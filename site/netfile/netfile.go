@@ -23,7 +23,7 @@ const maxFile = 512 << 20
 
 // A Source is a network, with its dead parts.
 type Source struct {
-	Form  string // Notation, IB, YAML, Slurm, Ibdiagnet, LinkInfo or LST
+	Form  string // Notation, IB, YAML, Slurm, Ibdiagnet, LinkInfo, LST or NetDump
 	Whole *network.Network
 	Net   *network.Network // without what is dead
 	Roots []network.Node   // nil where not given
@@ -38,6 +38,7 @@ const (
 	Ibdiagnet = "ibdiagnet"
 	LinkInfo  = "iblinkinfo"
 	LST       = "opensm-subnet.lst"
+	NetDump   = "net_dump"
 )
 
 // Read reads the file of that name, if there is one, else a notation.
@@ -62,6 +63,8 @@ func Read(src string, lmc int) (*Source, error) {
 	switch first := firstLine(data); {
 	case lstLine.Match(first):
 		form, read = LST, ReadLST
+	case dumpHead.Match(first):
+		form, read = NetDump, ReadNetDump
 	case slurmLine.Match(first):
 		form, read = Slurm, ReadSlurm
 	case slurmYAML.Match(data) && yamlLine.Match(first):

@@ -1,10 +1,12 @@
 package network
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"evbench/internal/show"
+	"evbench/topology"
 )
 
 // Spineless is TreeOf, and the tree of networks that are none, for plans and bounds: a stack, and a network
@@ -21,6 +23,50 @@ func Spineless(n *Network) (*Places, error) {
 		p.real, p.joints = n, joints
 	}
 	return p, err
+}
+
+// ErrShared says that switches of a plan's tree share a switch of the network, or are cables of it.
+var ErrShared = errors.New("switches of the plan are cables of the network, or share a switch, so tables cannot hold its paths")
+
+// MatchPlan is Match, or the places of a tree of Spineless that has the plan's switches and cables: with
+// ErrShared, and without hosts, where switches of it are cables, or share a switch. Switches that smaller
+// pods lack are NoNode.
+func MatchPlan(t *topology.Tree, n *Network) (*Places, error) {
+	p, err := Match(t, n)
+	if err == nil {
+		return p, nil
+	}
+	q, other := Spineless(n)
+	if other != nil || q.real == nil && q.stack == nil {
+		return nil, err
+	}
+	a, b := t.Options(), q.Tree.Options()
+	if a.Leaves != b.Leaves || a.Spines != b.Spines || a.Pods != b.Pods || a.Tops != b.Tops || a.Cables != b.Cables {
+		return nil, err
+	}
+	for l := range t.Leaves() {
+		if t.On(l) > q.Tree.On(l) {
+			return nil, err
+		}
+	}
+	own := *q
+	own.Tree, own.Host = t, nil
+	if q.real != nil || q.shared() {
+		return &own, ErrShared
+	}
+	return &own, own.hostsByOrder()
+}
+
+// shared reports whether two switches of the tree are one.
+func (p *Places) shared() bool {
+	seen := map[Node]bool{}
+	for _, v := range p.nodes {
+		if seen[v] && v != NoNode {
+			return true
+		}
+		seen[v] = true
+	}
+	return false
 }
 
 // spineless is treeAt, or the tree of a stack.

@@ -394,6 +394,9 @@ func (p *Places) hostsByName(x *Index) error {
 func (p *Places) hostsByOrder() error {
 	t, n := p.Tree, p.net
 	for l, s := range p.nodes[:t.Leaves()] {
+		if s == NoNode {
+			continue
+		}
 		own := n.HostsOn(s)
 		if len(own) < t.On(l) {
 			return fmt.Errorf("%s has %d hosts, leaf%d of the plan has %d servers", n.info[s].Name, len(own), l, t.On(l))

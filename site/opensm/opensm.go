@@ -107,8 +107,10 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 	if o.LMC < 0 || o.LMC > maxLMC {
 		return nil, fmt.Errorf("LMC %d: must be 0..%d", o.LMC, maxLMC)
 	}
-	places, err := network.Match(p.Tree, n)
-	if err != nil {
+	places, err := network.MatchPlan(p.Tree, n)
+	if errors.Is(err, network.ErrShared) {
+		return nil, fmt.Errorf("%w; take those of evbench routes compute -e minmax, and an order over them (evbench plan -e minmax)", err)
+	} else if err != nil {
 		return nil, err
 	}
 	if o.Hosts != nil {
@@ -251,7 +253,9 @@ const wordBits = 64
 func newBuilder(p *plan.Plan, places *network.Places, n *network.Network) *builder {
 	b := &builder{tree: p.Tree, places: places, net: n, number: map[network.Node]int{}, leafOf: make([]int, n.Hosts())}
 	for sw := range p.Tree.Switches() {
-		b.number[places.Node(sw)] = sw
+		if places.Node(sw) != network.NoNode {
+			b.number[places.Node(sw)] = sw
+		}
 	}
 	for h := range b.leafOf {
 		l, ok := b.number[n.Leaf(network.Node(h)).Node]
@@ -392,7 +396,11 @@ func (b *builder) host(r *Routes, h network.Node) {
 		return
 	}
 	base, count := int(r.Net.Info(h).LID), 1<<r.lmc
-	set := func(s network.Node, offset int, port uint8) { r.Tables.Row(r.Net.Index(s))[base+offset] = port }
+	set := func(s network.Node, offset int, port uint8) {
+		if s != network.NoNode { // of a smaller pod
+			r.Tables.Row(r.Net.Index(s))[base+offset] = port
+		}
+	}
 	for o := range count {
 		set(end.Node, o, end.Port)
 	}
@@ -520,7 +528,11 @@ func (b *builder) order(planned, rest []int, h network.Node) []int {
 
 func (b *builder) toSwitch(r *Routes, s network.Node) {
 	lid := int(r.Net.Info(s).LID)
-	set := func(at network.Node, port uint8) { r.Tables.Row(r.Net.Index(at))[lid] = port }
+	set := func(at network.Node, port uint8) {
+		if at != network.NoNode {
+			r.Tables.Row(r.Net.Index(at))[lid] = port
+		}
+	}
 	set(s, 0)
 	b.towards(s, set)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"evbench/internal/hostlist"
+	"evbench/results"
 	"evbench/scheduler"
 	"evbench/site/network"
 	"evbench/topology"
@@ -23,12 +24,15 @@ func (v *Verdict) WritePage(w io.Writer) error {
 	if v.Measured != nil && !v.Measured.Given {
 		d.Lead = "Measured: " + v.Measured.What
 	}
-	d.Parts = append(d.Parts, html.Part{ID: "why", Title: "What decides", Facts: v.Lines()}, v.networkPart())
+	why, network := func(v *Verdict) html.Part { return html.Part{ID: "why", Title: "What decides", Facts: v.Lines()} }, v.networkPart()
 	for _, x := range []struct {
 		there bool
 		part  func(*Verdict) html.Part
 	}{
+		{network.Cables != nil, (*Verdict).networkPart},
 		{v.Pairs != nil, (*Verdict).pairsPart},
+		{true, why},
+		{network.Cables == nil, (*Verdict).networkPart},
 		{len(v.Repairs) > 0, (*Verdict).repairsPart},
 		{len(v.Rerouted) > 0, (*Verdict).tablesPart},
 		{v.Tables != nil && v.Tables.Decides, (*Verdict).sharingPart},
@@ -78,11 +82,16 @@ func (v *Verdict) sharingPart() html.Part {
 }
 
 func (v *Verdict) pairsPart() html.Part {
-	gigabit := func(x float64) string { return fmt.Sprintf("%.3g", x/1e9) }
 	p, text := v.Pairs, ""
-	t := html.Table{Head: []string{"from", "to", "Gbit/s", "expected", "pairs on the fullest link of the way"}, Numbers: []bool{false, false, true, true, true}}
+	most := p.Usual
 	for _, x := range p.Pairs {
-		t.Rows = append(t.Rows, []string{x.Src, x.Dst, gigabit(x.Rate), gigabit(x.Expected), fmt.Sprintf("%.3g", x.Sharing)})
+		most = max(most, x.Expected)
+	}
+	unit := results.RateUnitOf(most)
+	rate := func(x float64) string { return fmt.Sprintf("%.3g", x/unit.Size) }
+	t := html.Table{Head: []string{"from", "to", unit.Name, "expected", "pairs on the fullest link of the way"}, Numbers: []bool{false, false, true, true, true}}
+	for _, x := range p.Pairs {
+		t.Rows = append(t.Rows, []string{x.Src, x.Dst, rate(x.Rate), rate(x.Expected), fmt.Sprintf("%.3g", x.Sharing)})
 	}
 	if p.Slow > len(p.Pairs) {
 		text = fmt.Sprintf("The slowest %d of %d slow pairs are listed.", len(p.Pairs), p.Slow)

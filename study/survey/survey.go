@@ -211,9 +211,9 @@ func (r *WhatIfReport) Answer() answer.Answer {
 		}
 		return a
 	}
-	a.Sentence = fmt.Sprintf("Whichever %s %s, %s keeps at least %s of the link rate", r.killed(g), g.die(r.k), best.Case, show.Percent(best.Efficiency.Min))
+	a.Sentence = fmt.Sprintf("Whichever %s %s, %s keeps at least %s of the link rate", r.killed(g), g.die(r.k), best.Case.words(), show.Percent(best.Efficiency.Min))
 	if worst != best {
-		a.Sentence += fmt.Sprintf(", %s %s", worst.Case, show.Percent(worst.Efficiency.Min))
+		a.Sentence += fmt.Sprintf(", %s %s", worst.Case.words(), show.Percent(worst.Efficiency.Min))
 	}
 	a.Sentence += "."
 	if a.Verdict, a.Why = r.judge(g, best); a.Verdict == answer.Bad {

@@ -27,6 +27,17 @@ type Case struct {
 
 func (c Case) String() string { return c.Schedule + " × " + c.Routing }
 
+// words is the case in a sentence.
+func (c Case) words() string {
+	switch {
+	case c.Routing == "pinned" && c.Schedule == "fors":
+		return "a plan around them (fors)"
+	case c.Routing == "pinned":
+		return c.Schedule + " with its own paths"
+	}
+	return c.Schedule + " over tables of " + c.Routing
+}
+
 // DefaultCases are linear-shift over the single-path tables of one path per
 // destination, and fors on its own paths.
 func DefaultCases() []Case { return Cases(nil, nil) }

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"evbench/bench"
@@ -79,7 +80,16 @@ func Listen(ctx context.Context, addr string) (net.Listener, error) {
 		network = "tcp4" // "tcp" would turn 0.0.0.0 into all addresses of both versions
 	}
 	var l net.ListenConfig
-	return l.Listen(ctx, network, addr)
+	listener, err := l.Listen(ctx, network, addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		err = fmt.Errorf("%w: take another port, or end the program that has it (ss -ltnp shows it)", err)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		err = fmt.Errorf("%w: no address of this machine (evbench host lists them)", err)
+	case errors.Is(err, syscall.EACCES):
+		err = fmt.Errorf("%w: ports below 1024 are for root: take a higher one", err)
+	}
+	return listener, err
 }
 
 // Serve shows a run to clients of a listener, until End, which closes the listener. Irregular

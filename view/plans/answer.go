@@ -16,7 +16,7 @@ func Takes(p *plan.Plan, cost plan.Cost) string {
 	if p.Routing == plan.NoRouting {
 		return show.Plural(p.Phases(), "phase", "phases")
 	}
-	return fmt.Sprintf("%s takes %.6g message times, %s of the link rate", named(p), cost.Duration, show.Percent(cost.Synchronised()))
+	return fmt.Sprintf("The exchange by %s takes as long as %.6g messages in a row, %s of the link rate", named(p), cost.Duration, show.Percent(cost.Synchronised()))
 }
 
 // Answer says what a plan promises: how long it takes, and how far that is from the least, where all
@@ -45,7 +45,7 @@ func Answer(p *plan.Plan, cost plan.Cost) answer.Answer {
 		a.Why = []string{"bound proven by " + p.Proof()}
 	default:
 		a.Verdict = answer.Bad
-		a.Sentence += fmt.Sprintf(": messages share links, and %d is the bound.", p.Bound.Phases)
+		a.Sentence += fmt.Sprintf(": messages share links, and %d is the least.", p.Bound.Phases)
 		a.Next = []string{command(p, "--schedule", schedules.FORS)}
 	}
 	if n := p.Tree.Names(); n != nil && n.Guess != "" {

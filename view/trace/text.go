@@ -13,11 +13,46 @@ import (
 	"evbench/results"
 )
 
-// Document is the accounts of cases, each with its sentences first.
+// Document is the answer, and the accounts of cases, each with its sentences first.
 func Document(cases []*Why) answer.Document {
-	return answer.Document{Text: func(w io.Writer) error { return writeText(w, cases) }, Schema: "evbench/why/1", Fields: struct {
+	return answer.Document{Answer: Answer(cases), Text: func(w io.Writer) error { return writeText(w, cases) }, Schema: "evbench/why/1", Fields: struct {
 		Cases []*Why `json:"cases"`
 	}{cases}}
+}
+
+// tolerable is the share by which an exchange may be longer than predicted.
+const tolerable = 0.05
+
+// Answer says which case took most longer than predicted, and on what.
+func Answer(cases []*Why) answer.Answer {
+	a := answer.Answer{Question: "Where did the time go?", Verdict: answer.Unknown, Sentence: "No case has a prediction to compare with."}
+	share := func(w *Why) float64 { return w.Measured/w.Predicted - 1 }
+	var worst *Why
+	for _, w := range cases {
+		if w.Predicted > 0 && (worst == nil || share(w) > share(worst)) {
+			worst = w
+		}
+	}
+	if worst == nil {
+		return a
+	}
+	w := worst
+	a.Verdict, a.Sentence = answer.Good, fmt.Sprintf("No exchange took more than %.0f %% longer than predicted; the most took those of %s, %+.1f %%.", 100*tolerable, w.Case, 100*share(w))
+	if share(w) <= tolerable {
+		return a
+	}
+	a.Verdict, a.Sentence = answer.Bad, fmt.Sprintf("The exchanges of %s took %.1f %% longer than predicted, ", w.Case, 100*share(w))
+	switch l := w.StandsOut; {
+	case l != nil:
+		a.Sentence += fmt.Sprintf("and %s (%s) stands out: look at that link.", l.Link, l.Direction)
+	case w.of.Mode == modes.Sync && w.Barriers > w.Transfers:
+		a.Sentence += "most of it in barriers, and no link stands out: look for busy processors, or measure at a lower rate."
+	case w.of.Mode == modes.Sync:
+		a.Sentence += "most of it in transfers, and no link stands out: look for busy processors, or measure at a lower rate."
+	default:
+		a.Sentence += "and no link stands out: without phases messages wait for each other; a plan (schedule fors) avoids that."
+	}
+	return a
 }
 
 func writeText(out io.Writer, cases []*Why) error {

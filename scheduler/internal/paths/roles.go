@@ -1,6 +1,8 @@
-package scheduler
+package paths
 
-import "evbench/scheduler/internal/slots"
+import (
+	"evbench/scheduler/internal/slots"
+)
 
 // A usage says what carries a message in a phase.
 type usage struct {
@@ -22,7 +24,7 @@ func (t *timing) part() {
 	var second []int32
 	for i, e := range t.up {
 		switch u := used[i%t.c.Phases]; {
-		case t.dest[e] == None:
+		case t.dest[e] == none:
 		case u.hears[t.dest[e]]:
 			second = append(second, e)
 		default:
@@ -44,7 +46,7 @@ func (t *timing) part() {
 
 func (t *timing) put(e int32, phase int, u *usage) {
 	t.c.Slots[e] = slots.Make(phase, t.c.Slots[e].Spine())
-	if t.c.Slots[e].Spine() != None {
+	if t.c.Slots[e].Spine() != none {
 		u.up[t.left[e]], u.down[t.right[e]] = true, true
 	}
 	u.hears[t.dest[e]] = true
@@ -55,5 +57,5 @@ func (t *timing) put(e int32, phase int, u *usage) {
 func (t *timing) roomFor(e int32, u *usage) bool {
 	a, b := t.home[t.left[e]], t.leafOf[t.dest[e]]
 	return !u.hears[t.dest[e]] && u.out[a] < t.f.R[a] && u.in[b] < t.f.B[b] &&
-		(t.c.Slots[e].Spine() == None || !u.up[t.left[e]] && !u.down[t.right[e]])
+		(t.c.Slots[e].Spine() == none || !u.up[t.left[e]] && !u.down[t.right[e]])
 }

@@ -1,4 +1,6 @@
-package scheduler
+// Package paths answers: which spines does each leaf use towards each destination, such that they are few
+// and the phases hardly more?
+package paths
 
 import (
 	"evbench/scheduler/internal/fattree"
@@ -20,9 +22,9 @@ import (
 //     Messages of one phase then differ in their destinations, too, which König's theorem
 //     does not provide: it may not succeed.
 
-// pathsFor returns a schedule for the objectives paths and balanced over the spines of a tree whose
+// Plan returns a schedule for the objectives paths and balanced over the spines of a tree whose
 // pairs are filled in, with the best bound proven.
-func pathsFor(f *fattree.Tree, o Options) (*slots.Table, Bound, error) {
+func Plan(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, error) {
 	if t, spines := phases.Shift(f); t != nil {
 		t.DealShift(f.Topology, spines)
 		return t, split.Simple(f), nil
@@ -41,7 +43,7 @@ func pathsFor(f *fattree.Tree, o Options) (*slots.Table, Bound, error) {
 // phases when paths do not matter. For paths it is the shortest found with one spine for each leaf
 // and destination; for balanced, the one found with fewest such spines and no more than max(S,
 // ceiling) phases. Where the search finds none, it is the usual schedule of FORS.
-func fewPaths(s *split.Split, bound Bound, o Options) *slots.Table {
+func fewPaths(s *split.Split, bound split.Bound, o schedules.Options) *slots.Table {
 	f := s.F
 	g, start := newGoal(f, s, bound, o), newSpread(f)
 	r, spines, alike := phases.RotationOf(f)
@@ -68,28 +70,12 @@ func fewPaths(s *split.Split, bound Bound, o Options) *slots.Table {
 	return phases.Of(s, bound, o)
 }
 
-// OnePathBound returns a number of phases that every schedule with one path from each leaf to each
-// server needs, and the leaf that proves it, or None. All n readers of a leaf then send through one
-// live link to each of the r builders of other leaves, so one link carries ⌈r/links⌉·n messages. b
-// bounds schedules with any paths. OnePathBound leaves out the pairs that LowerBound leaves out.
-func OnePathBound(t *topology.Tree, b Bound) (phases, leaf int) {
-	f := fattree.New(t)
-	f.Part()
-	phases, leaf = b.Phases, None
-	for a, n := range f.R {
-		if f.Live[a] > 0 && n*fattree.CeilDiv(f.Reach[a], f.Live[a]) > phases {
-			phases, leaf = n*fattree.CeilDiv(f.Reach[a], f.Live[a]), f.Leaf[a]
-		}
-	}
-	return phases, leaf
-}
-
 // inLanes returns a schedule for the objectives paths and balanced where cables are parallel: with
 // one path for each leaf and server, and one cable down to a server from each spine. If none is
 // found, each cable counts as a spine: a message goes down by the live cable with the number by which
 // it came up. Where that takes more phases than the objective allows, or leaves servers apart,
 // inLanes returns the usual schedule of FORS.
-func inLanes(s *split.Split, bound Bound, o Options) *slots.Table {
+func inLanes(s *split.Split, bound split.Bound, o schedules.Options) *slots.Table {
 	t := s.F.Topology
 	lanes, err := lanesOf(t)
 	if err != nil || len(lanes.Severed()) != len(t.Severed()) {
@@ -102,7 +88,7 @@ func inLanes(s *split.Split, bound Bound, o Options) *slots.Table {
 	f.Share()
 	out, down := oneCable(f, s, bound, o)
 	if out == nil {
-		out, _, err = pathsFor(f, o)
+		out, _, err = Plan(f, o)
 		if err != nil || o.Objective == schedules.Balanced && out.Phases > max(s.F.Busiest(), int(s.Ceiling)) {
 			return phases.Of(s, bound, o)
 		}
@@ -115,7 +101,7 @@ func inLanes(s *split.Split, bound Bound, o Options) *slots.Table {
 
 // oneCable returns a schedule over lanes with one path for each leaf and server, and the lane down
 // by server and lane up; or nil.
-func oneCable(f *fattree.Tree, s *split.Split, bound Bound, o Options) (*slots.Table, func(dst, lane int) int) {
+func oneCable(f *fattree.Tree, s *split.Split, bound split.Bound, o schedules.Options) (*slots.Table, func(dst, lane int) int) {
 	g := newGoal(f, s, bound, o)
 	start := newSpread(f)
 	var last *descent
@@ -157,3 +143,5 @@ func lanesOf(t *topology.Tree) (*topology.Tree, error) {
 	}
 	return lanes.Without(dead...)
 }
+
+const none = -1 // no spine, leaf or server

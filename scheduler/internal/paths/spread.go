@@ -1,4 +1,4 @@
-package scheduler
+package paths
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 type spread struct {
 	f      *fattree.Tree
 	split  *split.Split
-	native []int // by builder; None where a leaf has more builders than spines
+	native []int // by builder; none where a leaf has more builders than spines
 	grains *split.Grains
 }
 
@@ -47,7 +47,7 @@ func (s *spread) down(_, lane int) int { return lane }
 // fullest leaf has builders, those with fewest dead links. Other spines are left for messages that
 // cannot take the native one. Leaves with fewer builders leave out different spines.
 func (s *spread) chooseNatives() {
-	s.native = slices.Repeat([]int{None}, s.f.Topology.Builders())
+	s.native = slices.Repeat([]int{none}, s.f.Topology.Builders())
 	rank, taken := s.byDeadLinks(), make([]int, s.f.Spines)
 	enough := slices.Max(s.f.B) - 1
 	for b := range s.f.Leaves {
@@ -89,27 +89,27 @@ func (s *spread) byDeadLinks() []int {
 func (s *spread) settle(a, b int) {
 	left := 0
 	for _, k := range s.native[s.f.Builders[b] : s.f.Builders[b]+s.f.B[b]] {
-		if k != None && s.f.Alive[s.f.Link(a, k)] {
+		if k != none && s.f.Alive[s.f.Link(a, k)] {
 			s.split.Add(a, s.f.Leaves+b, k, int32(s.f.R[a]))
 		} else {
 			left++
 		}
 	}
 	for range left {
-		if k := s.lightest(a, b); k != None {
+		if k := s.lightest(a, b); k != none {
 			s.split.Add(a, s.f.Leaves+b, k, int32(s.f.R[a]))
 		}
 	}
 }
 
-// lightest returns the spine on which the fuller of the links of two leaves carries least, or None.
+// lightest returns the spine on which the fuller of the links of two leaves carries least, or none.
 func (s *spread) lightest(a, b int) int {
-	best, least := None, int32(0)
+	best, least := none, int32(0)
 	for k := range s.f.Spines {
 		if !s.f.Alive[s.f.Link(a, k)] || !s.f.Alive[s.f.Link(b, k)] {
 			continue
 		}
-		if load := max(s.split.Load[a*s.f.Spines+k], s.split.Load[(s.f.Leaves+b)*s.f.Spines+k]); best == None || load < least {
+		if load := max(s.split.Load[a*s.f.Spines+k], s.split.Load[(s.f.Leaves+b)*s.f.Spines+k]); best == none || load < least {
 			best, least = k, load
 		}
 	}
@@ -131,12 +131,12 @@ func (s *spread) step() int {
 // least returns a number of phases that every schedule with one spine for each leaf and destination
 // needs. The up-links of a leaf of n readers then carry multiples of n; where all leaves have n
 // readers, all links do.
-func (s *spread) least(b Bound, need int) int {
+func (s *spread) least(b split.Bound, need int) int {
 	least := need - 1
 	if s.f.Topology.Divided() {
 		least = need // no phase is added for messages to self
 	}
-	if b.Kind != KindServer {
+	if b.Kind != split.KindServer {
 		least = max(least, fattree.CeilDiv(b.Phases, s.step())*s.step())
 	}
 	for a, n := range s.f.R {

@@ -1,6 +1,8 @@
-package scheduler
+package paths
 
-import "slices"
+import (
+	"slices"
+)
 
 // hopeless is the number of colliding pairs above the allowed ones that ends a swap before its
 // cycle is closed. Long cycles seldom recover. On leaves with idle links most are long, and without
@@ -80,7 +82,7 @@ func (t *timing) twist(p int) {
 	u, w := int(nodes[t.random.IntN(len(nodes))]), int(nodes[t.random.IntN(len(nodes))])
 	e, f := t.up[u*t.c.Phases+p], t.up[w*t.c.Phases+p]
 	v, x := int(t.right[e]), int(t.right[f])
-	if t.dest[e] != None || t.dest[f] != None || !t.joins(u, x) || !t.joins(w, v) {
+	if t.dest[e] != none || t.dest[f] != none || !t.joins(u, x) || !t.joins(w, v) {
 		return
 	}
 	t.right[e], t.right[f] = t.right[f], t.right[e]
@@ -131,13 +133,13 @@ func (t *timing) shift(e, f int32, p, q int) int {
 		return 0
 	}
 	change := 0
-	if d != None {
+	if d != none {
 		row := t.busy[int(d)*t.c.Phases:]
 		row[p]--
 		change += int(row[q]) - int(row[p])
 		row[q]++
 	}
-	if g != None {
+	if g != none {
 		row := t.busy[int(g)*t.c.Phases:]
 		row[q]--
 		change += int(row[p]) - int(row[q])
@@ -161,7 +163,7 @@ func (t *timing) exchange(d, p int, users []int) (change int, done bool) {
 			for _, w := range t.of[t.home[u]] {
 				f := t.up[int(w)*t.c.Phases+q]
 				t.work++
-				if g := t.dest[f]; g == None || t.leafOf[g] != t.leafOf[d] || t.busy[int(g)*t.c.Phases+p] > 0 {
+				if g := t.dest[f]; g == none || t.leafOf[g] != t.leafOf[d] || t.busy[int(g)*t.c.Phases+p] > 0 {
 					continue
 				}
 				if t.fits(e, f) && t.fits(f, e) {

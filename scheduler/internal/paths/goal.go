@@ -1,4 +1,4 @@
-package scheduler
+package paths
 
 import (
 	"evbench/scheduler/internal/fattree"
@@ -11,8 +11,8 @@ import (
 // A goal is a schedule of few paths in the making.
 type goal struct {
 	f     *fattree.Tree
-	o     Options
-	bound Bound
+	o     schedules.Options
+	bound split.Bound
 	need  int // messages of the busiest server, the one to itself included
 	most  int // phases of the longest schedule wanted
 }
@@ -28,7 +28,7 @@ const (
 )
 
 // newGoal takes the spines of f; s is a split of its messages, perhaps over other spines.
-func newGoal(f *fattree.Tree, s *split.Split, bound Bound, o Options) *goal {
+func newGoal(f *fattree.Tree, s *split.Split, bound split.Bound, o schedules.Options) *goal {
 	g := &goal{f: f, o: o, bound: bound, need: f.Busiest()}
 	g.most = max(g.need, int(s.Ceiling))
 	if o.Objective == schedules.FewestPaths {

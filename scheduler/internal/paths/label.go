@@ -1,4 +1,4 @@
-package scheduler
+package paths
 
 import (
 	"slices"
@@ -17,7 +17,7 @@ func (s *spread) label(c *phases.Columns) (load []int32) {
 				col := c.Column(a, d)
 				for i := range col {
 					if col[i] = slots.Absent; a == b {
-						col[i] = slots.Make(0, None)
+						col[i] = slots.Make(0, none)
 					}
 				}
 			}
@@ -49,7 +49,7 @@ type portion struct {
 func (l *labeller) pair(b int) {
 	n := int32(l.s.f.R[l.a])
 	for d := l.s.f.Builders[b]; d < l.s.f.Builders[b]+l.s.f.B[b]; d++ {
-		if k := l.s.native[d]; k != None && l.left[k] >= n {
+		if k := l.s.native[d]; k != none && l.left[k] >= n {
 			l.give(d, portion{k, n})
 		} else {
 			l.open = append(l.open, d)

@@ -1,4 +1,4 @@
-package scheduler
+package paths
 
 import (
 	"math/rand/v2"
@@ -9,6 +9,7 @@ import (
 	"evbench/scheduler/internal/fattree"
 	"evbench/scheduler/internal/phases"
 	"evbench/scheduler/internal/slots"
+	"evbench/scheduler/schedules"
 )
 
 // A timing gives phases to labelled columns: it colours the graph of links, as package phases does,
@@ -38,7 +39,7 @@ type timing struct {
 
 // newTiming labels columns with the spines laid for them, and colours them. A leaf may use that many
 // spines towards a destination.
-func newTiming(c *phases.Columns, s laid, spines int, o Options) *timing {
+func newTiming(c *phases.Columns, s laid, spines int, o schedules.Options) *timing {
 	load := s.label(c)
 	t := &timing{c: c, f: c.F, lane: s.down, spines: spines, node: make([]int32, len(c.F.Alive)), random: rand.New(rand.NewPCG(o.Seed, uint64(c.Phases)))}
 	for i, alive := range c.F.Alive {
@@ -69,7 +70,7 @@ func newTiming(c *phases.Columns, s laid, spines int, o Options) *timing {
 	t.left, t.right, t.dest = make([]int32, units), make([]int32, units), make([]int32, units)
 	for _, e := range t.edges {
 		for u := e.First; u < e.First+e.N; u++ {
-			t.left[u], t.right[u], t.dest[u] = e.U, e.V, None
+			t.left[u], t.right[u], t.dest[u] = e.U, e.V, none
 			if u < slots {
 				t.dest[u] = t.owner(u)
 			}
@@ -171,7 +172,7 @@ func (t *timing) lack(a int, load []int32) (nodes []int32, up, down []int) {
 	return nodes, up, down
 }
 
-func (t *timing) color(o Options) {
+func (t *timing) color(o schedules.Options) {
 	k := t.c.Phases
 	t.up, t.down = make([]int32, t.nodes*k), make([]int32, t.nodes*k)
 	g := coloring.Graph{Left: t.nodes, Right: t.nodes, Edges: t.edges}
@@ -182,7 +183,7 @@ func (t *timing) color(o Options) {
 	t.edges = nil
 	t.busy = make([]uint8, t.c.Width*k)
 	for i, u := range t.up {
-		if d := t.dest[u]; d != None {
+		if d := t.dest[u]; d != none {
 			t.busy[int(d)*k+i%k]++
 		}
 	}
@@ -193,7 +194,7 @@ func (t *timing) color(o Options) {
 // receive nothing.
 func (t *timing) finish() {
 	for i, u := range t.up {
-		if t.dest[u] != None {
+		if t.dest[u] != none {
 			t.c.Slots[u] = slots.Make(i%t.c.Phases, t.c.Slots[u].Spine())
 		}
 	}
@@ -201,12 +202,12 @@ func (t *timing) finish() {
 		for d := t.f.Builders[a]; !t.f.Topology.Divided() && d < t.f.Builders[a]+t.f.B[a]; d++ {
 			col := t.c.Column(a, d)
 			if t.c.DropsSelf {
-				col[0] = slots.Make(t.c.Phases, None)
+				col[0] = slots.Make(t.c.Phases, none)
 				col = col[1:]
 			}
 			for p := 0; len(col) > 0; p++ {
 				if t.busy[d*t.c.Phases+p] == 0 {
-					col[0] = slots.Make(p, None)
+					col[0] = slots.Make(p, none)
 					col = col[1:]
 				}
 			}

@@ -1,4 +1,4 @@
-package scheduler
+package paths
 
 import (
 	"math/rand/v2"
@@ -20,7 +20,7 @@ type descent struct {
 	f      *fattree.Tree
 	cables int     // parallel ones
 	uppers int     // spines
-	spine  []int32 // by leaf and destination; None without messages
+	spine  []int32 // by leaf and destination; none without messages
 	lane   []int32 // down, by destination and spine
 	weight []int32 // likewise: messages
 	room   []int32 // of links: by leaf and spine upwards, then by leaf and lane downwards
@@ -49,7 +49,7 @@ func newDescent(s *spread, cables, phases int) *descent {
 	f, n := s.f, s.f.Topology.Builders()
 	d := &descent{
 		f: f, cables: cables, uppers: f.Spines / cables, left: map[[3]int]int{}, random: rand.New(rand.NewPCG(uint64(n), uint64(phases))),
-		spine: slices.Repeat([]int32{None}, f.Leaves*n),
+		spine: slices.Repeat([]int32{none}, f.Leaves*n),
 	}
 	d.lane, d.weight = make([]int32, n*d.uppers), make([]int32, n*d.uppers)
 	for b, count := range f.B {
@@ -61,7 +61,7 @@ func newDescent(s *spread, cables, phases int) *descent {
 			n := max(1, d.lanes(int(b), k))
 			d.lane[dst*d.uppers+k] = int32(k*cables + (dst+k)%n)
 		}
-		if lane := s.native[dst]; lane != None {
+		if lane := s.native[dst]; lane != none {
 			d.lane[dst*d.uppers+lane/cables] = int32(lane)
 		}
 	}
@@ -71,7 +71,7 @@ func newDescent(s *spread, cables, phases int) *descent {
 				continue
 			}
 			k := s.native[dst] / cables
-			if s.native[dst] == None || d.lanes(a, k) == 0 {
+			if s.native[dst] == none || d.lanes(a, k) == 0 {
 				k = d.lightest(a, dst)
 			}
 			d.place(a, dst, k, 1)
@@ -113,13 +113,13 @@ func (d *descent) below(dst int, lane int32) int {
 }
 
 func (d *descent) lightest(a, dst int) int {
-	best, least := None, int32(0)
+	best, least := none, int32(0)
 	for k := range d.uppers {
 		if d.lanes(a, k) == 0 || d.lanes(int(d.leafOf[dst]), k) == 0 {
 			continue
 		}
 		u, v := d.up(a, k), d.below(dst, d.lane[dst*d.uppers+k])
-		if x := max(d.load[u]-d.room[u], d.load[v]-d.room[v]); best == None || x < least {
+		if x := max(d.load[u]-d.room[u], d.load[v]-d.room[v]); best == none || x < least {
 			best, least = k, x
 		}
 	}
@@ -155,7 +155,7 @@ func (d *descent) settle() bool {
 		for d.load[d.cursor] <= d.room[d.cursor] {
 			d.cursor = (d.cursor + 1) % len(d.load)
 		}
-		if best := d.best(step); best.spine != None {
+		if best := d.best(step); best.spine != none {
 			d.make(best, step+tenure+d.random.IntN(tenure))
 		}
 		d.cursor = (d.cursor + 1) % len(d.load)
@@ -165,12 +165,12 @@ func (d *descent) settle() bool {
 
 // best returns the move off the link of the cursor after which links carry least too much.
 func (d *descent) best(step int) move {
-	best := move{spine: None}
+	best := move{spine: none}
 	d.each(d.cursor, func(m move) {
 		if d.left[m.key()] > step && d.over+m.rise > 0 {
 			return
 		}
-		if best.spine == None || m.rise < best.rise || m.rise == best.rise && d.random.IntN(2) == 0 {
+		if best.spine == none || m.rise < best.rise || m.rise == best.rise && d.random.IntN(2) == 0 {
 			best = m
 		}
 	})
@@ -179,16 +179,16 @@ func (d *descent) best(step int) move {
 
 // key is where a move goes.
 func (m move) key() [3]int {
-	if m.leaf == None {
-		return [3]int{None, m.dst, int(m.lane)}
+	if m.leaf == none {
+		return [3]int{none, m.dst, int(m.lane)}
 	}
 	return [3]int{m.leaf, m.dst, m.spine}
 }
 
 func (d *descent) make(m move, until int) {
 	at := m.dst*d.uppers + m.spine
-	if m.leaf == None {
-		d.left[[3]int{None, m.dst, int(d.lane[at])}] = until
+	if m.leaf == none {
+		d.left[[3]int{none, m.dst, int(d.lane[at])}] = until
 		d.add(d.below(m.dst, d.lane[at]), -d.weight[at])
 		d.lane[at] = m.lane
 		d.add(d.below(m.dst, m.lane), d.weight[at])
@@ -224,7 +224,7 @@ func (d *descent) relabel(dst, k int, f func(move)) {
 	w, old := d.weight[dst*d.uppers+k], d.lane[dst*d.uppers+k]
 	for n := range d.lanes(int(d.leafOf[dst]), k) {
 		if lane := int32(k*d.cables + n); lane != old && w > 0 {
-			f(move{None, dst, k, lane, d.rise(d.below(dst, old), -w) + d.rise(d.below(dst, lane), w)})
+			f(move{none, dst, k, lane, d.rise(d.below(dst, old), -w) + d.rise(d.below(dst, lane), w)})
 		}
 	}
 }
@@ -266,8 +266,8 @@ func (d *descent) label(c *phases.Columns) (load []int32) {
 		for dst, b := range d.leafOf {
 			x, col := slots.Absent, c.Column(a, dst)
 			if k := d.spine[a*len(d.leafOf)+dst]; a == int(b) {
-				x = slots.Make(0, None)
-			} else if k != None {
+				x = slots.Make(0, none)
+			} else if k != none {
 				lane := d.lane[dst*d.uppers+int(k)]
 				load[len(d.f.Alive)+d.f.Link(int(b), int(lane))] += int32(d.f.R[a])
 				if !d.goesUp(c, load, a, dst, int(lane)) {
