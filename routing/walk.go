@@ -60,7 +60,7 @@ func (t *Tables) Shares(leaf, dst int, f func(path int, share float64)) {
 // Walk follows every path from one server to another. The error says where a
 // message is lost, and why.
 func (t *Tables) Walk(src, dst int) error {
-	if err := t.walk(Switch(t.Tree.Leaf(src)), dst, nil); err != nil {
+	if err := t.walk(Switch(t.Tree.Leaf(src)), dst, make([]Switch, 0, 8)); err != nil {
 		return fmt.Errorf("%s to %s: %w", t.Tree.ServerName(src), t.Tree.ServerName(dst), err)
 	}
 	return nil

@@ -70,6 +70,7 @@ func ToTables(t *topology.Tree, l *lft.Tables) (*routing.Tables, error) {
 		return nil, fmt.Errorf("tables of %d hosts and %d switches for %s with %d servers", n.Hosts(), n.Switches(), t.Notation(), t.Servers())
 	}
 	out := routing.NewTables(l.Engine, t)
+	var path []network.End
 	for dst := range t.Servers() {
 		lid := int(n.Info(network.Node(dst)).LID)
 		for i := range n.Switches() {
@@ -77,26 +78,31 @@ func ToTables(t *topology.Tree, l *lft.Tables) (*routing.Tables, error) {
 				out.Set(routing.Switch(i), dst, routing.Port(p-1))
 			}
 		}
-		if err := direct(t, l, dst, lid); err != nil {
+		var err error
+		if path, err = direct(t, l, dst, lid, path); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// direct checks that routes to a server pass at most one spine or, between pods, one top switch.
-func direct(t *topology.Tree, l *lft.Tables, dst, lid int) error {
+// direct checks that routes to a server pass at most one spine or, between pods, one top switch. path is
+// for reuse.
+func direct(t *topology.Tree, l *lft.Tables, dst, lid int, path []network.End) ([]network.End, error) {
 	for leaf := range t.Leaves() {
 		if t.On(leaf) == 0 {
 			continue
 		}
-		src, most := t.First(leaf), 1+len(t.PathLinks(leaf, t.Leaf(dst), 0))
-		if path, _ := l.Route(network.Node(src), lid); len(path) > most {
-			return fmt.Errorf("%s routes %s to %s through %d switches: a plan has one spine for a message",
+		src, most := t.First(leaf), 3 // switches
+		if t.Apart(leaf, t.Leaf(dst)) {
+			most = 5
+		}
+		if path, _ = l.AppendRoute(path[:0], network.Node(src), lid); len(path) > most {
+			return path, fmt.Errorf("%s routes %s to %s through %d switches: a plan has one spine for a message",
 				l.Engine, t.ServerName(src), t.ServerName(dst), len(path))
 		}
 	}
-	return nil
+	return path, nil
 }
 
 func init() {

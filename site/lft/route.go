@@ -28,12 +28,16 @@ func (f Fault) String() string {
 // Route follows the entries from a host to a LID of another and returns the ports
 // by which the route leaves its switches, as far as it gets. O(hops), at most S.
 func (t *Tables) Route(from network.Node, lid int) ([]network.End, Fault) {
+	return t.AppendRoute(nil, from, lid)
+}
+
+// AppendRoute is Route, appended to path.
+func (t *Tables) AppendRoute(path []network.End, from network.Node, lid int) ([]network.End, Fault) {
 	n := t.Net
 	at := n.Leaf(from).Node
 	if at == network.NoNode {
-		return nil, NoCable
+		return path, NoCable
 	}
-	var path []network.End
 	for range n.Switches() {
 		p := t.Port(at, lid)
 		if p == NoPort {

@@ -73,6 +73,12 @@ func (o *order) duration(t topology.Wires, leaf []int, path func(src, dst int) i
 // tablePaths returns the path of every message that single-path tables route, as a
 // function of ranks. The tables must have a route for every pair.
 func tablePaths(tables *routing.Tables, leaf []int) func(src, dst int) int {
+	s, path := tables.Tree.Servers(), pathTable(tables, leaf)
+	return func(src, dst int) int { return int(path[leaf[src]*s+dst]) }
+}
+
+// pathTable has these paths by leaf·servers + dst.
+func pathTable(tables *routing.Tables, leaf []int) []int32 {
 	t := tables.Tree
 	s := t.Servers()
 	path := make([]int32, t.Leaves()*s)
@@ -84,7 +90,7 @@ func tablePaths(tables *routing.Tables, leaf []int) func(src, dst int) int {
 			}
 		}
 	}
-	return func(src, dst int) int { return int(path[leaf[src]*s+dst]) }
+	return path
 }
 
 func pinnedPaths(t topology.Wires, s *scheduler.Schedule) func(src, dst int) int {
