@@ -16,7 +16,11 @@ func Takes(p *plan.Plan, cost plan.Cost) string {
 	if p.Routing == plan.NoRouting {
 		return show.Plural(p.Phases(), "phase", "phases")
 	}
-	return fmt.Sprintf("The exchange by %s takes as long as %.6g messages in a row, %s of the link rate", named(p), cost.Duration, show.Percent(cost.Synchronised()))
+	what := "messages"
+	if cost.Duration == 1 {
+		what = "message"
+	}
+	return fmt.Sprintf("The exchange by %s takes as long as %.6g %s in a row, %s of the link rate", named(p), cost.Duration, what, show.Percent(cost.Synchronised()))
 }
 
 // Answer says what a plan promises: how long it takes, and how far that is from the least, where all
