@@ -40,7 +40,7 @@ func tree(s Source, f *Figure) {
 		}
 	}
 	if f.Panels == nil {
-		f.Missing = "No plan of two levels describes the tree, or nothing is known about its links."
+		f.Missing = "No plan of two levels describes the network as a tree, or nothing is known about its links; links.csv has what each carried."
 	}
 }
 

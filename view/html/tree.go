@@ -47,7 +47,7 @@ func treeFigure(index int, s figure.Source) figureView {
 		v.Trees = append(v.Trees, t)
 	}
 	if v.Trees == nil {
-		v.Missing = "No plan of two levels describes the tree, or nothing is known about its links."
+		v.Missing = "No plan of two levels describes the network as a tree, or nothing is known about its links; links.csv has what each carried."
 	}
 	return v
 }
