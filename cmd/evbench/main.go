@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 
 	"evbench/cmd/open"
 	"evbench/fabric/lab"
+	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
@@ -43,6 +45,9 @@ func runProgram() int {
 	}
 	ctx, stop := proc.Notify(context.Background())
 	defer stop()
+	if strings.Contains(os.Args[0], "/") {
+		answer.Program = os.Args[0]
+	}
 	return run(withLeave(ctx), os.Args, os.Stdout, os.Stderr)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/answer"
+	"evbench/internal/show"
 	"evbench/site/netfile"
 	"evbench/site/network"
 )
@@ -36,5 +37,9 @@ func topoConvertAction(c *cli.Context) error {
 	if c.String("format") == "ibsim" && s.Net.Rated() {
 		fmt.Fprintln(c.App.ErrWriter, "the widths and speeds of cables are lost: a network for ibsim has none beyond EDR")
 	}
-	return writeOut(c, func(w io.Writer) error { return write(w, s) })
+	err = writeOut(c, func(w io.Writer) error { return write(w, s) })
+	if out := c.String("out"); err == nil && out != "" && out != "-" {
+		fmt.Fprintf(c.App.ErrWriter, "%s: %s with %s, as %s\n", out, show.Plural(s.Net.Hosts(), "host", "hosts"), show.Plural(s.Net.Switches(), "switch", "switches"), c.String("format"))
+	}
+	return err
 }

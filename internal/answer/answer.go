@@ -34,6 +34,12 @@ type Answer struct {
 // String is the first line: the verdict and the sentence.
 func (a Answer) String() string { return fmt.Sprintf("%s: %s", a.Verdict, a.Sentence) }
 
+const program = "evbench"
+
+// Program is what people type for this program: its path where it was started by one, so that the commands
+// of Next run as printed. JSON has its name.
+var Program = program
+
 // WriteText writes the answer for people, followed by an empty line.
 func (a Answer) WriteText(w io.Writer) error {
 	var b strings.Builder
@@ -49,6 +55,9 @@ func (a Answer) reasons(b *strings.Builder) {
 		fmt.Fprintf(b, "  because  %s\n", why)
 	}
 	for _, next := range a.Next {
+		if rest, ok := strings.CutPrefix(next, program+" "); ok {
+			next = Typed(Program) + " " + rest
+		}
 		fmt.Fprintf(b, "  next     %s\n", next)
 	}
 }

@@ -19,6 +19,9 @@ func (d Diff) WriteText(w io.Writer, worse []Regression) error {
 			return nil
 		}
 	}
+	if !d.SameHash {
+		fmt.Fprintln(w, d.sentence())
+	}
 	if err := show.Align(w, d.table()); err != nil {
 		return err
 	}
@@ -27,6 +30,21 @@ func (d Diff) WriteText(w io.Writer, worse []Regression) error {
 		fmt.Fprintf(w, "worse: %s, %s instead of %s\n", r.Figure, float(r.New), float(r.Old))
 	}
 	return nil
+}
+
+// sentence says what the new plan costs against the old one, and how many messages it moves.
+func (d Diff) sentence() string {
+	text := fmt.Sprintf("The new plan takes as long as the old one, %s messages in a row", float(d.New.Duration))
+	switch {
+	case d.New.Duration == 0 || d.Old.Duration == 0: // one has no paths
+		text = fmt.Sprintf("The new plan has %s, the old one %d", show.Plural(d.New.Phases, "phase", "phases"), d.Old.Phases)
+	case d.New.Duration != d.Old.Duration:
+		text = fmt.Sprintf("The new plan takes as long as %s messages in a row, the old one as long as %s", float(d.New.Duration), float(d.Old.Duration))
+	}
+	if m := d.Messages; m != nil {
+		return fmt.Sprintf("%s; %d of %d messages change their phase or their path.", text, m.Moved, m.Both+m.Old+m.New)
+	}
+	return text + "; it is for other servers."
 }
 
 func (d Diff) table() [][]string {
