@@ -88,7 +88,7 @@ func otherRates(t *topology.Tree, r topology.Rates) (out []string) {
 // links.
 func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, rates topology.Rates, err error) {
 	var places *network.Places // of a file
-	if _, missing := os.Stat(c.String("topology")); missing == nil {
+	if _, missing := os.Stat(c.String("topology")); missing == nil || c.IsSet("hosts") {
 		t, places, hosts, rates, err = fileTree(c)
 	} else {
 		t, err = written(c)
@@ -108,9 +108,6 @@ func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, rates to
 
 // written returns the tree of a notation.
 func written(c *cli.Context) (*topology.Tree, error) {
-	if c.IsSet("hosts") {
-		return nil, usagef("--hosts: only with a file in --topology, which names hosts")
-	}
 	o, err := treeOptions(c, "topology")
 	if err != nil {
 		return nil, err

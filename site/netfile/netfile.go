@@ -175,7 +175,11 @@ func ReadHosts(list string, n *network.Network) (network.Job, error) {
 	if err != nil {
 		return network.Job{}, err
 	}
-	job, err := network.ReadJob(bytes.NewReader(text), n)
+	plain, _, err := network.Addresses(string(text), n)
+	var job network.Job
+	if err == nil {
+		job, err = network.ReadJob(strings.NewReader(plain), n)
+	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", name, err)
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -166,3 +168,26 @@ func (n *Network) HostsOn(s Node) (hosts []Node) {
 	}
 	return hosts
 }
+
+// Addresses takes the addresses from hosts of a list that have one, as "node001@10.0.0.1", and returns the
+// list without them, and the names by address. What stands before another @ is a user.
+func Addresses(list string, n *Network) (plain string, names map[string]string, err error) {
+	names = map[string]string{}
+	known := NewHostNames(n)
+	plain = addressed.ReplaceAllStringFunc(list, func(item string) string {
+		name, address, _ := strings.Cut(item, "@")
+		if _, wrong := netip.ParseAddr(address); wrong != nil {
+			return item
+		} else if _, _, wrong := known.Find(name); wrong != nil {
+			return item // a user
+		}
+		if other, taken := names[address]; taken && other != name {
+			err = fmt.Errorf("%s is the address of %s and of %s", address, other, name)
+		}
+		names[address] = name
+		return name
+	})
+	return plain, names, err
+}
+
+var addressed = regexp.MustCompile(`[^\s,@]+@[0-9A-Fa-f.:]+`)

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -28,7 +26,10 @@ type Words struct {
 // Read sets Hosts, Rate and Result of an input that has its network. file returns the content of a
 // file.
 func (w Words) Read(in *Input, file func(name string) ([]byte, error)) (err error) {
-	addresses := w.addresses(in.Net)
+	var addresses map[string]string
+	if w.Hosts, addresses, err = network.Addresses(w.Hosts, in.Net); err != nil {
+		return fmt.Errorf("--hosts: %w", err)
+	}
 	if err = w.result(in, file, addresses); err != nil {
 		return err
 	}
@@ -123,25 +124,6 @@ func (w Words) agree(h network.Job, in *Input) error {
 	}
 	return nil
 }
-
-// addresses takes the addresses from hosts of the list that have one, as "node001@10.0.0.1": those of
-// results that know no names.
-func (w *Words) addresses(n *network.Network) map[string]string {
-	at, names := map[string]string{}, network.NewHostNames(n)
-	w.Hosts = named.ReplaceAllStringFunc(w.Hosts, func(item string) string {
-		name, address, _ := strings.Cut(item, "@")
-		if _, err := netip.ParseAddr(address); err != nil {
-			return item
-		} else if _, _, err := names.Find(name); err != nil {
-			return item // a user
-		}
-		at[address] = name
-		return name
-	})
-	return at
-}
-
-var named = regexp.MustCompile(`[^\s,@]+@[0-9A-Fa-f.:]+`)
 
 func (w Words) result(in *Input, file func(name string) ([]byte, error), addresses map[string]string) (err error) {
 	o := foreign.Options{Addresses: addresses, Format: w.Format, Case: w.Case, Sized: w.Sizes != "", Partial: w.Partial}
