@@ -13,6 +13,10 @@ const (
 	mostSteps    = 2_000_000
 )
 
+// mostWork bounds ejection for all numbers of phases together: a placement looks at all phases of the links
+// of a message. It ends the search in networks of thousands of hosts after about a minute.
+const mostWork = 100_000_000_000
+
 // lately is for how many placements a message that was placed stays, unless nothing else can go. One in
 // harder times that a message is taken out, it gets one harder to take out, up to hardest.
 const (
@@ -40,6 +44,7 @@ type ejector struct {
 	cost   []uint8 // by phase: the weights at the links of a message
 	links  []int32
 	gone   []int32
+	work   int
 	random uint64
 }
 
@@ -164,11 +169,12 @@ func (e *ejector) drop() {
 
 // settle places all messages of the queue, with at most so many placements.
 func (e *ejector) settle(limit int) bool {
-	for ; limit > 0 && e.head < len(e.queue); limit-- {
+	for ; limit > 0 && e.work < mostWork && e.head < len(e.queue); limit-- {
 		m := e.queue[e.head]
 		e.head++
 		e.now++
 		e.insert(m)
+		e.work += e.phases * len(e.links)
 		if e.head > len(e.queue)/2 && e.head > 1024 {
 			e.queue = append(e.queue[:0], e.queue[e.head:]...)
 			e.head = 0
