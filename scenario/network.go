@@ -103,6 +103,7 @@ const Loaded = "loaded"
 func (c *Case) suitsNetwork(s *Scenario) (name string, err error) {
 	if s.Network == nil {
 		switch {
+		case s.Tree == nil: // that is said
 		case c.Schedule == schedules.PathColoring:
 			return "schedule", fmt.Errorf("%s is an order over given tables; write tables: FILE, or take %s", c.Schedule, schedules.FORS)
 		case c.Routing != "" && !slices.Contains(Routings(), c.Routing):

@@ -93,7 +93,7 @@ func planCases(c *cli.Context, name string, s *scenario.Scenario, err error) ([]
 func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []bench.Planned) error {
 	fmt.Fprintf(w, "%s: valid; %s, %d servers, %s, fragment %s\n",
 		name, s.Topology(), s.Tree.Servers(), fabricText(s.Fabric), s.Event.Fragment)
-	if s.Launch.Kind == scenario.LaunchSSH {
+	if s.Launch.Kind == scenario.LaunchSSH && s.Network == nil { // else there are no leaves
 		if err := open.WritePlaces(w, s); err != nil {
 			return err
 		}

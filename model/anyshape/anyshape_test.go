@@ -142,6 +142,8 @@ func TestRefuses(t *testing.T) {
 	} {
 		expect.Error(t, expect.Err(scenario.Read("test.yaml", strings.NewReader("topology: Dragonfly(1;4;2;9)\n"+tt.text+"\n"))), tt.want)
 	}
+	text := expect.Err(scenario.Read("test.yaml", strings.NewReader("topology: Dragonfly(1;4)\ncases: [{schedule: path-coloring}]\n"))).Error()
+	expect.True(t, strings.Count(text, "\n") == 0, "one slip makes several errors: %s", text)
 	for topology, want := range map[string]string{
 		"FT(2;4": "topology", "Dragonfly(1;4)": "Dragonfly", "Dragonfly(0;4;2;9)": "Dragonfly", "nothing": "topology",
 	} {
