@@ -9,9 +9,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"evbench/barrier"
-	"evbench/builder"
-	"evbench/builder/modes"
 	"evbench/topology"
 )
 
@@ -77,31 +74,6 @@ func parseCaseName(s string) (string, error) {
 		return "", fmt.Errorf("%q: is the name of the control that every round has", s)
 	}
 	return s, nil
-}
-
-// A trait is the value of a field of a case: for names that a matrix makes and, unless it is usual,
-// for the name of a case without one.
-type trait struct {
-	field, text string
-	usual       bool
-}
-
-func (c Case) traits() []trait {
-	return []trait{
-		{"mode", string(c.Mode), c.Mode == modes.Sync},
-		{"schedule", cmp.Or(c.Schedule, "no schedule"), c.Schedule == ""},
-		{"routing", c.Routing, false},
-		{"objective", "objective " + string(c.Objective), c.Objective == ""},
-		{"barrier", c.Barrier, c.Mode != modes.Sync || c.Barrier == barrier.Tournament},
-		{"sources", fmt.Sprintf("sources %d", c.Sources), c.Sources == 0},
-		{"assign", c.Assign, c.Assign != builder.AssignBalanced},
-		{"credits", fmt.Sprintf("credits %d", c.Credits), !asynchronous(c.Mode) || c.Credits == defaultCredits},
-		{"sizes", c.sizes(), c.Sizes == nil},
-		{"window", fmt.Sprintf("window %d", c.Window), c.Mode != modes.Ordered || c.Window == defaultWindow},
-		{"failures", c.dead(), c.dead() == ""},
-		{"failure_seed", c.dead(), true},
-		{"failover", c.policy(), true},
-	}
 }
 
 // defaultName says what sets the case apart: "fors pinned leaf0-spine0".
