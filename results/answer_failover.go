@@ -87,23 +87,46 @@ func (c Case) LostSec() (sec float64, known bool) {
 // halfKept is the share that a policy without a plan must keep, not to be bad.
 const halfKept = 0.5
 
+// nameByPolicy names cases that differ by their policies by these, and reports whether they do.
+func nameByPolicy(outages []outage) bool {
+	if len(outages) < 2 {
+		return false
+	}
+	seen := map[string]bool{"": true}
+	for _, o := range outages {
+		if seen[o.Failover] {
+			return false
+		}
+		seen[o.Failover] = true
+	}
+	for i := range outages {
+		outages[i].Name = "policy " + outages[i].Failover
+	}
+	return true
+}
+
 // least says what the case that lost least lost and did, and which lost most. The verdict is that of
 // the case that lost least: good if it kept GoodFrom of what its plan can, and not known without a plan,
 // unless it lost half.
 func (a *Answer) least(outages []outage) string {
+	byPolicy := nameByPolicy(outages)
 	best, worst, most := outages[0], outages[len(outages)-1], ""
+	begin := best.Name
+	if byPolicy {
+		begin = upper(begin)
+	}
 	if worst.lost > best.lost && !math.IsInf(worst.lost, 1) {
 		most = fmt.Sprintf(", the least; %s most, %s", worst.Name, span(worst.lost))
 	}
 	links := strings.Join(best.f.Down, " and ")
-	text := fmt.Sprintf("%s lost %s of its throughput in %s without %s%s. %s", best.Name, span(best.lost), span(best.dead), links, most, upper(best.f.did(best.Case)))
+	text := fmt.Sprintf("%s lost %s of its throughput in %s without %s%s. %s", begin, span(best.lost), span(best.dead), links, most, upper(best.f.did(best.Case)))
 	kept, possible, verdict := max(0, 1-best.lost/best.dead), 1.0, answer.Good
 	if best.f.Phases > 0 && best.Phases > 0 {
 		possible = min(1, float64(best.Phases)/float64(best.f.Phases))
 	}
 	switch {
 	case math.IsInf(best.lost, 1):
-		verdict, text = answer.Unknown, fmt.Sprintf("What the death of %s cost is not known. %s: %s", links, best.Name, best.f.did(best.Case))
+		verdict, text = answer.Unknown, fmt.Sprintf("What the death of %s cost is not known. %s: %s", links, begin, best.f.did(best.Case))
 	case best.dead == 0 || kept >= GoodFrom*possible:
 	case best.f.Phases > 0:
 		verdict = answer.Bad

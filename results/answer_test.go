@@ -314,7 +314,7 @@ func TestAnswerAlone(t *testing.T) {
 			"GOOD: FORS lost 400 ms of its throughput in 6 s without leaf0-spine0. Tables repaired after 1 ms, new plan at all servers after 6 ms; 75 % of the throughput until then, 94 % after it.",
 			""},
 		{"several policies", []results.Case{held("none", 0), dies("FORS", down)},
-			"GOOD: FORS lost 400 ms of its throughput in 6 s without leaf0-spine0, the least; none most, 6.4 s. Tables repaired after 1 ms, new plan at all servers after 6 ms; 75 % of the throughput until then, 94 % after it.", ""},
+			"GOOD: Policy fors lost 400 ms of its throughput in 6 s without leaf0-spine0, the least; policy none most, 6.4 s. Tables repaired after 1 ms, new plan at all servers after 6 ms; 75 % of the throughput until then, 94 % after it.", ""},
 		{"nothing is built", []results.Case{held("none", 0)},
 			"BAD: none lost 6.4 s of its throughput in 6 s without leaf0-spine0. Nothing was done under policy none, 0 % after it. It kept 0 % without the link (bad below 50 %): use policy fors.", ""},
 		{"two thirds without a plan", []results.Case{held("spread", 7)},
