@@ -121,11 +121,15 @@ func caseName(x Predicted) string {
 	return fmt.Sprintf("%s #%d", x.Case, x.Repeat)
 }
 
-// WriteText writes the table, a line for each model, and notes on single cases.
+// WriteText writes a line for each model, the table, and notes on single cases.
 func (t *Accuracy) WriteText(w io.Writer) error {
 	if len(t.Cases) == 0 {
 		return nil
 	}
+	for _, x := range t.Worst {
+		fmt.Fprintf(w, "The model %s was wrong by %+.1f %% at most (%s, of %s).\n", x.Model, 100*x.Error, x.Case, show.Plural(x.Cases, "valid case", "valid cases"))
+	}
+	fmt.Fprintln(w)
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	dir := ""
 	for _, x := range t.Cases {
@@ -153,9 +157,6 @@ func (t *Accuracy) WriteText(w io.Writer) error {
 func (t *Accuracy) notes() string {
 	var b strings.Builder
 	b.WriteString("\nerror: predicted / measured - 1, of events per second and server\n")
-	for _, x := range t.Worst {
-		fmt.Fprintf(&b, "worst error of %s: %+.1f %% (%s; %s)\n", x.Model, 100*x.Error, x.Case, show.Plural(x.Cases, "valid case", "valid cases"))
-	}
 	for _, x := range t.Cases {
 		if x.Model == loadsModel {
 			fmt.Fprintf(&b, "%s: what link loads allow, since %s\n", caseName(x), cmp.Or(x.Why, "its results hold no simulation"))

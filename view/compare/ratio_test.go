@@ -374,7 +374,7 @@ func TestAccuracyText(t *testing.T) {
 	var b strings.Builder
 	expect.Must(t, table.WriteText(&b))
 	for _, want := range []string{
-		"dir\ncase ", "-9.1 %", "invalid: not counted", "worst error of phase: -9.1 % (far; 2 valid cases)", "worst error of loads: +20.0 % (loads; 1 valid case)",
+		"dir\ncase ", "-9.1 %", "invalid: not counted", "The model phase was wrong by -9.1 % at most (far, of 2 valid cases).", "The model loads was wrong by +20.0 % at most (loads, of 1 valid case).",
 		"loads: what link loads allow, since it takes too long",
 	} {
 		expect.Contains(t, b.String(), want)
