@@ -24,7 +24,7 @@ func unlabelled(data []byte) ([]byte, bool) {
 	found, label := false, label
 	for _, l := range lines {
 		n := len(label.Find(l))
-		found = found || len(bytes.TrimSpace(l[:n])) > 0 && begins.Match(bytes.TrimLeft(l[n:], " \t"))
+		found = found || len(bytes.TrimSpace(l[:n])) > 0 && begins.Match(bytes.TrimLeft(l[n:], " \t")) || ranked.Match(l)
 	}
 	if !found {
 		if label = like(lines); label == nil {
@@ -32,10 +32,19 @@ func unlabelled(data []byte) ([]byte, bool) {
 		}
 	}
 	for i, l := range lines {
-		lines[i] = xmlEnd.ReplaceAll(l[len(label.Find(l)):], []byte("$1"))
+		before := bytes.TrimSpace(label.Find(l))
+		rest := l[len(label.Find(l)):]
+		if bytes.HasPrefix(before, []byte("[")) && bytes.HasSuffix(before, []byte("]")) {
+			rest = bytes.ReplaceAll(rest, before, nil)
+		}
+		lines[i] = xmlEnd.ReplaceAll(rest, []byte("$1"))
 	}
 	return bytes.Join(lines, nil), true
 }
+
+// ranked matches a row of a table behind the number of a rank: hydra's -prepend-pattern labels what a
+// program writes at once, not its lines, so that the head of the table may have no label, and a row two.
+var ranked = regexp.MustCompile(`^[ \t]*\[ *\d+\] *\d+[ \t]+(?:\[ *\d+\] *)?[\d.]+[ \t]*\r?\n?$`)
 
 // anywhere matches what begins a report, behind whatever stands before it in its line.
 var anywhere = regexp.MustCompile(`# ?OSU MPI|# Benchmarking|# Collective test|# nThread|START mpiGraph`)

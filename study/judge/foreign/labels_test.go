@@ -64,3 +64,19 @@ func TestLogInRow(t *testing.T) {
 	expect.True(t, r.Bytes == 1024 && r.Seconds == 12e-6 && len(r.Notes) == 1 && strings.Contains(r.Notes[0], "within the row of 1024 bytes"), "%+v", r)
 	expect.Equal(t, r.Hosts, []string{"node1", "node2"}, "hosts")
 }
+
+// hydra's -prepend-pattern labels what a program writes at once: a head without one, rows with two.
+func TestLabelsInside(t *testing.T) {
+	head := "# OSU MPI All-to-All Personalized Exchange Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)\n"
+	rows := "65536                  52341.22\n131072              104233.15\n"
+	want, had := unlabelled([]byte(head + rows))
+	expect.True(t, !had, "labels are found in %q", want)
+	for _, text := range []string{
+		"[0] " + head + "[0] 65536                 [0]  52341.22\n[0] 131072             [0]  104233.15\n",
+		head + "65536                  52341.22\n[0] 131072           [0]   104233.15\n",
+		"[0] \n" + head + "[0] 65536                  52341.22\n131072              104233.15\n",
+	} {
+		got, had := unlabelled([]byte(text))
+		expect.True(t, had && strings.Join(strings.Fields(string(got)), " ") == strings.Join(strings.Fields(head+rows), " "), "%q: %v, %q", text, had, got)
+	}
+}
