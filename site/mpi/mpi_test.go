@@ -122,7 +122,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// However a rank is lost, mpirun ends the others and says so.
+// However a rank is lost, mpirun ends the others and says so. Of a rank that ends with 0, without a word to
+// MPI, MPICH's mpirun says nothing in one run of four (4.0.2): there it ends the others, no more.
 func TestLostRankEndsTheJob(t *testing.T) {
 	for _, tt := range []struct {
 		part string
@@ -136,7 +137,8 @@ func TestLostRankEndsTheJob(t *testing.T) {
 			cmd.Stdout, cmd.Stderr = &out, &out
 			_ = cmd.Run()
 			code := cmd.ProcessState.ExitCode()
-			expect.False(t, code <= 0 || tt.want >= 0 && code != tt.want, "mpirun ended with code %d\n%s", code, out.String())
+			silent := Family == MPICH && tt.part == "leaves" && code == 0
+			expect.False(t, !silent && code <= 0 || tt.want >= 0 && code != tt.want, "mpirun ended with code %d\n%s", code, out.String())
 			if tt.part == "truncated" && !strings.Contains(out.String(), transport.ErrSize.Error()) {
 				t.Errorf("no word of the reason:\n%s", out.String())
 			}
