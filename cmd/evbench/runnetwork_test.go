@@ -12,7 +12,8 @@ import (
 )
 
 // TestRunOfNetwork: a run in the lab of a network that is no tree, with a case without one of its cables.
-// Every event is built, over cables that carry what the plan says.
+// Every event is built, over cables that carry what the plan says. A machine that disturbs the run makes it
+// invalid, and changes nothing of that.
 func TestRunOfNetwork(t *testing.T) {
 	dir := t.TempDir()
 	expect.OK(t, os.WriteFile(filepath.Join(dir, "ring.yaml"), []byte(`
@@ -29,7 +30,7 @@ cases:
   - {name: cut, schedule: path-coloring, routing: sssp, failures: [s1_0-s1_1]}
 `), 0o600))
 	code, out, said := output(t, dir, "run", "ring.yaml", "-o", "r", "--yes")
-	expect.MustTrue(t, code == exitDone, "exit %d: %s%s", code, out, said)
+	expect.MustTrue(t, code == exitDone || code == exitInvalid, "exit %d: %s%s", code, out, said)
 	in := expect.Value(os.Open(filepath.Join(dir, "r", "links.csv")))(t)
 	defer in.Close()
 	rows := expect.Value(csv.NewReader(in).ReadAll())(t)
@@ -89,7 +90,7 @@ cases: [{name: planned, schedule: path-coloring}]
 		return name
 	}
 	code, out, said := output(t, dir, "run", scenario("sssp.txt"), "-o", "r", "--yes")
-	expect.True(t, code == exitDone && strings.Contains(out, "loaded"), "exit %d: %s%s", code, out, said)
+	expect.True(t, (code == exitDone || code == exitInvalid) && strings.Contains(out, "loaded"), "exit %d: %s%s", code, out, said)
 	code, out, said = output(t, dir, "run", scenario("minmax.txt"), "-o", "other", "--yes")
 	expect.True(t, code == exitUsage && strings.Contains(said, `case "control": the tables of the network lead another way from h0 to h5 (LID 6)`), "exit %d: %s%s", code, out, said)
 }
