@@ -71,8 +71,8 @@ func networkAndTables(c *cli.Context) (s *netfile.Source, t *lft.Tables, job net
 	if s, err = readSource(c, c.String("topology")); err != nil {
 		return nil, nil, job, err
 	}
-	if s.Net.MaxLID() == 0 && c.IsSet("engine") {
-		if s.Net, err = s.Net.Numbered(0); err != nil {
+	if c.IsSet("engine") {
+		if s.Net, err = s.Net.WithSomeLIDs(); err != nil {
 			return nil, nil, job, usage(err)
 		}
 	}

@@ -111,10 +111,8 @@ func verifyOrder(c *cli.Context, name string, f *order.File) error {
 		if err != nil {
 			return err
 		}
-		if s.Net.MaxLID() == 0 {
-			if s.Net, err = s.Net.Numbered(0); err != nil {
-				return usage(err)
-			}
+		if s.Net, err = s.Net.WithSomeLIDs(); err != nil {
+			return usage(err)
 		}
 		if c.IsSet("engine") {
 			with, err = computedWith(c, s)

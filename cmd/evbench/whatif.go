@@ -59,10 +59,8 @@ func whatifOver(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.Net.MaxLID() == 0 {
-		if s.Net, err = s.Net.Numbered(0); err != nil {
-			return usage(err)
-		}
+	if s.Net, err = s.Net.WithSomeLIDs(); err != nil {
+		return usage(err)
 	}
 	job, err := jobOf(c, s.Net)
 	if err != nil {

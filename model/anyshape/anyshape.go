@@ -72,11 +72,9 @@ func Open(topology, tables, hosts string, files bool) (*Network, error) {
 		}
 		return nil, err
 	}
-	n := &Network{Net: s.Net, name: topology, roots: s.Roots}
-	if n.Net.MaxLID() == 0 {
-		if n.Net, err = n.Net.Numbered(0); err != nil {
-			return nil, err
-		}
+	n := &Network{name: topology, roots: s.Roots}
+	if n.Net, err = s.Net.WithSomeLIDs(); err != nil {
+		return nil, err
 	}
 	n.Nodes = network.AllHosts(n.Net).Nodes
 	if hosts != "" {

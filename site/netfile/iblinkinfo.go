@@ -1,7 +1,6 @@
 package netfile
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"regexp"
@@ -33,16 +32,8 @@ var speeds = map[string]string{
 // and errors are as in ReadIB. Checked against infiniband-diags 44.
 func ReadLinkInfo(r io.Reader) (*network.Network, error) {
 	p := &reader{byID: map[string]*node{}}
-	s := bufio.NewScanner(r)
-	s.Buffer(nil, maxLine)
-	for s.Scan() {
-		p.line++
-		if err := p.linkInfo(strings.TrimSpace(s.Text())); err != nil {
-			return nil, fmt.Errorf("line %d: %w", p.line, err)
-		}
-	}
-	if err := s.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", p.line+1, err)
+	if err := p.each(r, p.linkInfo); err != nil {
+		return nil, err
 	}
 	byLID := map[int]*node{}
 	for _, n := range p.nodes {

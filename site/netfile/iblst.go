@@ -1,7 +1,6 @@
 package netfile
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"regexp"
@@ -29,16 +28,8 @@ var lstSpeeds = map[string]string{"5": "DDR", "10": "QDR", "14": "FDR", "25": "E
 // ReadIB. A cable that is not up is left out. Checked against OpenSM 3.3.23 (osm_dump.c).
 func ReadLST(r io.Reader) (*network.Network, error) {
 	p := &lstReader{reader: reader{byID: map[string]*node{}}, ports: map[uint64]string{}}
-	s := bufio.NewScanner(r)
-	s.Buffer(nil, maxLine)
-	for s.Scan() {
-		p.line++
-		if err := p.lst(strings.TrimSpace(s.Text())); err != nil {
-			return nil, fmt.Errorf("line %d: %w", p.line, err)
-		}
-	}
-	if err := s.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", p.line+1, err)
+	if err := p.each(r, p.lst); err != nil {
+		return nil, err
 	}
 	return p.network()
 }

@@ -1,7 +1,6 @@
 package netfile
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"regexp"
@@ -35,16 +34,8 @@ func ReadNetDump(r io.Reader) (*network.Network, error) {
 	p := &reader{byID: map[string]*node{}}
 	var rows []dumped
 	labels := map[uint64]map[string]int{} // ports by their labels, by the GUID of a switch
-	s := bufio.NewScanner(r)
-	s.Buffer(nil, maxLine)
-	for s.Scan() {
-		p.line++
-		if err := p.dumpLine(strings.TrimSpace(s.Text()), labels, &rows); err != nil {
-			return nil, fmt.Errorf("line %d: %w", p.line, err)
-		}
-	}
-	if err := s.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", p.line+1, err)
+	if err := p.each(r, func(line string) error { return p.dumpLine(line, labels, &rows) }); err != nil {
+		return nil, err
 	}
 	for _, n := range p.nodes {
 		if n.ports == 0 {

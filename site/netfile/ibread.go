@@ -67,6 +67,22 @@ type reader struct {
 	warnings []string
 }
 
+// each has take read the lines of a text, without blanks at their ends. An error names the line.
+func (p *reader) each(r io.Reader, take func(line string) error) error {
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, maxLine)
+	for s.Scan() {
+		p.line++
+		if err := take(strings.TrimSpace(s.Text())); err != nil {
+			return fmt.Errorf("line %d: %w", p.line, err)
+		}
+	}
+	if err := s.Err(); err != nil {
+		return fmt.Errorf("line %d: %w", p.line+1, err)
+	}
+	return nil
+}
+
 // A warning is a line of ibnetdiscover's standard error.
 var warning = regexp.MustCompile(`^(?:(?:ibwarn|ibpanic|iberror|ibnetdiscover): |[\w./-]+\.c:\d+[;:])`)
 

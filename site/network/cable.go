@@ -114,6 +114,14 @@ func (n *Network) WithInfo(info []Info) *Network {
 	return &out
 }
 
+// WithSomeLIDs returns the network, Numbered with LMC 0 if no node has a LID.
+func (n *Network) WithSomeLIDs() (*Network, error) {
+	if n.MaxLID() > 0 {
+		return n, nil
+	}
+	return n.Numbered(0)
+}
+
 // Numbered returns the network with LIDs in the order of the nodes, as Build
 // gives them: 2^lmc to a host, from 2^lmc on, then as many to each of the others, and one to a switch.
 func (n *Network) Numbered(lmc int) (*Network, error) {
