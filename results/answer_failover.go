@@ -105,9 +105,9 @@ func nameByPolicy(outages []outage) bool {
 	return true
 }
 
-// least says what the case that lost least lost and did, and which lost most. The verdict is that of
-// the case that lost least: good if it kept GoodFrom of what its plan can, and not known without a plan,
-// unless it lost half.
+// least names the case with the smallest loss: how much it lost, what its policy did, and which case lost
+// most. The verdict follows that case: good if it kept GoodFrom of what its plan can, and not known without
+// a plan, unless it lost half.
 func (a *Answer) least(outages []outage) string {
 	byPolicy := nameByPolicy(outages)
 	best, worst, most := outages[0], outages[len(outages)-1], ""

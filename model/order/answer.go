@@ -163,7 +163,7 @@ var made = map[string]string{
 	"linear-shift-by-switch": "linear shift in the order of switches",
 	"shift-by-port":          "the switches of a phase are shifted, and their ports",
 	"spread-by-port":         "the ports of a switch send to different switches",
-	"xor":                    "ranks whose difference in bits is that of the phase",
+	"xor":                    "in step k each host sends to its own number xor k",
 	"greedy":                 "fullest links first",
 	"ejection":               "fullest links first, then exchanged",
 }

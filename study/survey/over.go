@@ -18,7 +18,7 @@ import (
 	"evbench/site/network"
 )
 
-// OverOptions say which cables of a network of any shape die, and who answers.
+// OverOptions are the network, its hosts, the engine of its tables, and the sets of cables that die.
 type OverOptions struct {
 	Name   string // of the network
 	Engine string // makes the tables anew for each set of dead cables

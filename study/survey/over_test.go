@@ -20,7 +20,7 @@ func overOptions(t *testing.T, name string) (*network.Network, survey.OverOption
 	return n, survey.OverOptions{Name: name, Engine: "sssp", Nodes: network.AllHosts(n).Nodes, K: 1, Good: 0.95}
 }
 
-// The bound without each cable is that of messages counted one by one.
+// Without each cable, the bound equals the load of the fullest link, counted message by message.
 func TestWhatIfOver(t *testing.T) {
 	n, o := overOptions(t, "HyperX(3,3;2)")
 	r := expect.Value(survey.WhatIfOver(context.Background(), n, o))(t)

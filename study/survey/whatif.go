@@ -205,9 +205,9 @@ func (w *whatIf) prepare(r *WhatIfReport) error {
 				return err
 			}
 			w.orders[c.Schedule] = newOrder(p.Schedule)
-		}
-		if tables, err := plan.Tables(w.tree, c.Routing); c.single() && err == nil {
-			w.bases[c] = newBaseline(w.tree, w.orders[c.Schedule], w.leaf, pathTable(tables, w.leaf))
+			if tables, err := plan.Tables(w.tree, c.Routing); err == nil { // else outcome says so
+				w.bases[c] = newBaseline(w.tree, w.orders[c.Schedule], w.leaf, pathTable(tables, w.leaf))
+			}
 		}
 		out, err := w.outcome(w.tree, c)
 		if err != nil && !c.choosy() {
