@@ -84,7 +84,7 @@ func (t *tools) runTCP(ctx context.Context, n int, bound bool, w Work) ([]report
 	var err error
 	for r := 0; r < n && err == nil; r++ {
 		var c *child
-		if c, err = t.begin(ctx, order{Net: netTCP, Rank: r, Work: w}, bound); err == nil {
+		if c, err = t.begin(ctx, order{Net: netTCP, Rank: r, Own: bound, Work: w}); err == nil {
 			children = append(children, c)
 		}
 	}
@@ -129,13 +129,13 @@ func talk(children []*child, reports []report, stop func()) error {
 	return each(func(r int, c *child) error { return errors.Join(c.to.Encode(addrs), c.out.Decode(&reports[r])) })
 }
 
-func (t *tools) begin(ctx context.Context, o order, bound bool) (*child, error) {
+func (t *tools) begin(ctx context.Context, o order) (*child, error) {
 	text, err := json.Marshal(o)
 	if err != nil {
 		return nil, err
 	}
 	program := []string{t.self, rankCommand, string(text)}
-	if bound {
+	if o.Own {
 		program = t.on(strconv.Itoa(o.Rank), program)
 	}
 	cmd := t.command(ctx, program[0], program[1:]...)
