@@ -276,16 +276,15 @@ func draw(f *figure.Figure, index int) ([]panelView, error) {
 	out, errs := make([]panelView, len(f.Panels)), make([]error, len(f.Panels))
 	parallel.Each(0, len(f.Panels), func(_, i int) {
 		p := f.Panels[i]
-		svg, err := p.SVG()
+		svg, slim, err := p.SVG()
 		label := f.Title
 		if p.Title != "" {
 			label += ": " + p.Title
 		}
-		slim, slimErr := p.SlimSVG()
 		out[i] = panelView{
 			Title: p.Title, Label: label, Says: unbroken.Replace(p.Says), Case: caseID(index, p.Case), Cells: packCells(p.Cells), Wide: p.Case < 0, SVG: inline(svg), Slim: inline(slim),
 		}
-		errs[i] = errors.Join(err, slimErr)
+		errs[i] = err
 	})
 	return out, errors.Join(errs...)
 }
