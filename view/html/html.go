@@ -20,6 +20,7 @@ import (
 	"strings"
 	"sync"
 
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 	"evbench/report"
 	"evbench/results"
@@ -254,7 +255,7 @@ func viewOf(index int, in Input) (runView, error) {
 }
 
 // plain takes the panels in which nothing differs from a figure, and returns what each says.
-func plain(f *figure.Figure) (out []string) {
+func plain(f *figure.Figure) []string {
 	var said []string
 	titles := map[string][]string{}
 	f.Panels = slices.DeleteFunc(f.Panels, func(p figure.Panel) bool {
@@ -266,10 +267,9 @@ func plain(f *figure.Figure) (out []string) {
 		}
 		return p.Plain
 	})
-	for _, text := range said {
-		out = append(out, fmt.Sprintf("Not drawn, since nothing differs: %s: %s", strings.Join(titles[text], "; "), unbroken.Replace(text)))
-	}
-	return out
+	return lists.Of(said, func(text string) string {
+		return fmt.Sprintf("Not drawn, since nothing differs: %s: %s", strings.Join(titles[text], "; "), unbroken.Replace(text))
+	})
 }
 
 func draw(f *figure.Figure, index int) ([]panelView, error) {
