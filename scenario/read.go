@@ -136,11 +136,10 @@ func (d *document) tree(root field, f fields, t *top) {
 			return
 		}
 		var err error
-		if *o, err = d.network(f, t); err != nil {
+		if t.found, err = d.network(f, t); err != nil {
 			d.Fail(at, "%v", err)
 			return
 		}
-		t.found = nil
 	case o.Ports == 0, f.Given("spines") && o.Spines == 0, !d.fill(f.Get("fill"), o):
 		return // and that is said
 	}
