@@ -15,6 +15,7 @@ import (
 	"evbench/cmd/open"
 	"evbench/internal/answer"
 	"evbench/internal/cmdline"
+	"evbench/internal/lists"
 	"evbench/internal/proc"
 	"evbench/results"
 	"evbench/scenario"
@@ -60,11 +61,7 @@ func validateAction(c *cli.Context) error {
 }
 
 func validatedAs(name string, s *scenario.Scenario, planned []bench.Planned) validated {
-	v := validated{File: name, Name: s.Name, Ranks: s.Tree.Servers() + 1}
-	for _, p := range planned {
-		v.Cases = append(v.Cases, p.Prediction)
-	}
-	return v
+	return validated{name, s.Name, s.Tree.Servers() + 1, lists.Of(planned, func(p bench.Planned) results.Prediction { return p.Prediction })}
 }
 
 func writeValidated(w io.Writer, all ...validated) error {
