@@ -176,6 +176,7 @@ func (f *fabric) bound(left []fault) limit {
 	x := c.simple(f)
 	if f.even && f.traffic.bytes == nil {
 		x.phases, x.whole = math.Ceil(x.phases-1e-9), true
+		x.Bound.Phases = int(x.phases)
 		if f.traffic.plain() {
 			x.why = f.reason(x.Bound)
 		}
