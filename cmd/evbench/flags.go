@@ -184,17 +184,21 @@ func treeOptions(c *cli.Context, notation string) (topology.Options, error) {
 
 // downLinks returns the dead links of --down and --reduction.
 func downLinks(c *cli.Context, t *topology.Tree, places *network.Places) (dead []topology.Link, err error) {
-	names := cmdline.Names(c, "down")
+	find := func(name string) ([]topology.Link, error) {
+		links, err := t.Find(name)
+		if err != nil && places != nil { // as topo and routes take it
+			if own, unknown := places.Find(name); unknown == nil {
+				return own, nil
+			}
+		}
+		return links, err
+	}
+	names := cmdline.Known(c, "down", func(name string) bool { _, err := find(name); return err == nil })
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
 			return nil, usagef("--down: %s is named twice", name)
 		}
-		links, err := t.Find(name)
-		if err != nil && places != nil { // as topo and routes take it
-			if own, unknown := places.Find(name); unknown == nil {
-				links, err = own, nil
-			}
-		}
+		links, err := find(name)
 		if err != nil {
 			return nil, usagef("--down: %w", err)
 		}
@@ -339,9 +343,15 @@ func readWhole(c *cli.Context, src string) (*netfile.Source, error) {
 	return s, nil
 }
 
+// networkNames are the names of a flag for parts of a network.
+func networkNames(c *cli.Context, flag string, n *network.Network) []string {
+	x := network.Names(n)
+	return cmdline.Known(c, flag, func(name string) bool { _, err := x.Down(name); return err == nil })
+}
+
 // degrade removes the parts of --down and --down-random.
 func degrade(c *cli.Context, n *network.Network) (*network.Network, error) {
-	n, err := n.Degrade(cmdline.Names(c, "down"))
+	n, err := n.Degrade(networkNames(c, "down", n))
 	if err != nil {
 		return nil, usagef("--down: %w", err)
 	}
