@@ -130,7 +130,6 @@ func (m *managed) await(ctx context.Context) (changed int, err error) {
 	}
 }
 
-// read reads the tables of the switches.
 func (m *managed) read(ctx context.Context) (*lft.Tables, error) {
 	t := lft.New(m.plan.Routing, m.net.Net)
 	nodes := lists.Make(t.Net.Switches(), func(i int) companion.Node { return companion.Node(i) })
