@@ -88,8 +88,12 @@ func planCases(c *cli.Context, name string, s *scenario.Scenario, err error) ([]
 }
 
 func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []bench.Planned) error {
+	fragment := s.Event.Fragment.String()
+	if s.Event.AutoPhase {
+		fragment = fmt.Sprintf("phase %s (%s)", scenario.Auto, s.Event.Phase)
+	}
 	fmt.Fprintf(w, "%s: valid; %s, %d servers, %s, fragment %s\n",
-		name, s.Topology(), s.Tree.Servers(), fabricText(s.Fabric), s.Event.Fragment)
+		name, s.Topology(), s.Tree.Servers(), fabricText(s.Fabric), fragment)
 	if s.Launch.Kind == scenario.LaunchSSH && s.Network == nil { // else there are no leaves
 		if err := open.WritePlaces(w, s); err != nil {
 			return err
