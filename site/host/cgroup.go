@@ -3,8 +3,11 @@ package host
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -27,15 +30,47 @@ var hierarchies = []hierarchy{
 // group, as set by batch systems and containers, and whether there is a limit.
 func allowance(root fs.FS) (bytes uint64, limited bool) {
 	for _, h := range hierarchies {
-		mount, own, ok := h.place(root)
-		for ; ok; own = path.Dir(own) {
-			if free, has := h.free(root, path.Join(mount, own)); has && (!limited || free < bytes) {
+		h.each(root, func(dir string) {
+			if free, has := h.free(root, dir); has && (!limited || free < bytes) {
 				bytes, limited = free, true
 			}
-			ok = own != "/"
-		}
+		})
 	}
 	return bytes, limited
+}
+
+// each calls f with the directory of the group of this process in a hierarchy, and of each group above.
+func (h hierarchy) each(root fs.FS, f func(dir string)) {
+	mount, own, ok := h.place(root)
+	for ; ok; own = path.Dir(own) {
+		f(path.Join(mount, own))
+		ok = own != "/"
+	}
+}
+
+// Processors returns how many processors this process can keep busy at once: those of its affinity,
+// within the quota of its control groups, and at least 1.
+func Processors() int { return processors(os.DirFS("/"), runtime.NumCPU()) }
+
+func processors(root fs.FS, affinity int) int {
+	n := affinity
+	least := func(dir string, files ...string) {
+		var words []string
+		for _, f := range files {
+			words = append(words, strings.Fields(text(root, path.Join(dir, f)))...)
+		}
+		if len(words) != 2 {
+			return
+		}
+		quota, err := strconv.Atoi(words[0]) // "max" or -1: no limit
+		period, err2 := strconv.Atoi(words[1])
+		if err == nil && err2 == nil && quota > 0 && period > 0 {
+			n = min(n, quota/period)
+		}
+	}
+	hierarchy{fstype: "cgroup2"}.each(root, func(dir string) { least(dir, "cpu.max") })
+	hierarchy{name: "cpu", fstype: "cgroup", option: "cpu"}.each(root, func(dir string) { least(dir, "cpu.cfs_quota_us", "cpu.cfs_period_us") })
+	return max(n, 1)
 }
 
 // place returns where a hierarchy is mounted, without the first "/", and the group of this process
