@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,7 +16,9 @@ import (
 	"evbench/model/order"
 	"evbench/model/sizes"
 	"evbench/plan"
+	"evbench/routing"
 	"evbench/site/engines"
+	"evbench/site/engines/minmax"
 	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/site/network"
@@ -22,6 +26,9 @@ import (
 
 // planTables plans an order of messages over the tables of a network of any shape.
 func planTables(c *cli.Context) error {
+	if slices.Contains([]string{routing.Adaptive, routing.Spray, routing.ECMP}, c.String("engine")) {
+		return anyWay(c)
+	}
 	var watch stopwatch
 	watch.stage("tables")
 	s, t, job, err := networkAndTables(c)
@@ -65,6 +72,23 @@ func planTables(c *cli.Context) error {
 		_ = a.WriteText(w)
 		p.Describe(w, f)
 	})
+}
+
+// anyWay is the error for a network that gives messages no way of their own, with what holds for every order.
+func anyWay(c *cli.Context) error {
+	s, err := readSource(c, c.String("topology"))
+	if err != nil {
+		return err
+	}
+	job, err := jobOf(c, s.Net)
+	if err != nil {
+		return err
+	}
+	least := float64(len(job.Nodes) - 1)
+	if !c.IsSet("hosts") {
+		least = max(least, minmax.Bound(s.Net))
+	}
+	return usagef("--engine %s: no table says which way a message takes, so there is no order over tables; no order at all takes less than %.6g steps", c.String("engine"), math.Ceil(least*(1-1e-9)))
 }
 
 // planSized plans when each fragment of an exchange starts whose sizes differ.

@@ -249,7 +249,9 @@ func (g *graph) whole(bound float64) float64 {
 			}
 		}
 	}
-	units := func(most float64, l int32) float64 { return math.Floor(most*g.room[l]/float64(unit)*(1+1e-9)) * float64(unit) }
+	units := func(most float64, l int32) float64 {
+		return math.Floor(most*g.room[l]/float64(unit)*(1+1e-9)) * float64(unit)
+	}
 	fits := func(most float64) bool {
 		for v := range demand {
 			for _, links := range [][]int32{g.out[v], g.into[v]} {
