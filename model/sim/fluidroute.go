@@ -1,21 +1,23 @@
 package sim
 
 import (
+	"slices"
+
 	"evbench/plan"
 )
 
 // routes are the ways of fragments under the plans of a job. One plan is in force.
 type routes struct {
-	servers, wires, stride int
-	plans                  []*plan.Plan
-	nets                   []*network
-	dead                   [][]bool // [plan][wire]
-	now                    int      // the plan in force
-	buf                    []int32
+	wires, stride int
+	plans         []*plan.Plan
+	nets          []*network
+	dead          [][]bool // [plan][wire]
+	now           int      // the plan in force
+	buf           []int32
 }
 
 func newRoutes(j *Job) *routes {
-	r := &routes{servers: j.Plan.Tree.Servers(), plans: j.plans()}
+	r := &routes{plans: j.plans()}
 	for _, p := range r.plans {
 		n := networkOf(p, j.Seed)
 		r.wires, r.stride = n.wires, max(r.stride, n.longest())
@@ -34,15 +36,8 @@ func deadWires(p *plan.Plan, wires int) []bool {
 	return dead
 }
 
-func (r *routes) force(plan int) { r.now = plan }
-
 func (r *routes) alive(path []int32) bool {
-	for _, w := range path {
-		if r.dead[r.now][w] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(path, func(w int32) bool { return r.dead[r.now][w] })
 }
 
 // way returns the way of a fragment: its given way, while alive, else the result of choose.
@@ -105,10 +100,7 @@ func (r *routes) meets() func(src, dst int) bool {
 func sends(p *plan.Plan) [][]int32 {
 	out := make([][]int32, p.Schedule.Phases)
 	for i := range out {
-		out[i] = make([]int32, p.Tree.Servers())
-		for s := range out[i] {
-			out[i][s] = -1
-		}
+		out[i] = slices.Repeat([]int32{-1}, p.Tree.Servers())
 	}
 	for m := range p.Schedule.All() {
 		out[m.Phase][m.Src] = int32(m.Dst)

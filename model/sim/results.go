@@ -92,15 +92,12 @@ func (c *Case) planned(o *Outcome) []float64 {
 		return nil
 	}
 	means := c.means()
-	load, ok := c.Plan.Loads(func(src, dst int) float64 {
+	load, _ := c.Plan.Loads(func(src, dst int) float64 {
 		if c.Plan.Schedule != nil && !c.Plan.Schedule.Meets(src, dst) {
 			return 0
 		}
 		return float64(o.Events[dst]) * (means[src] + float64(c.Header))
 	})
-	if !ok {
-		return nil
-	}
 	return load
 }
 

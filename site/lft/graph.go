@@ -1,6 +1,8 @@
 package lft
 
 import (
+	"slices"
+
 	"evbench/internal/parallel"
 	"evbench/site/network"
 )
@@ -32,10 +34,7 @@ func newGraph(n *network.Network) *graph {
 	for i := range n.Switches() {
 		g.stride = max(g.stride, len(n.Ends(n.Switch(i)))+1)
 	}
-	g.far = make([]int32, n.Switches()*g.stride)
-	for c := range g.far {
-		g.far[c] = nowhere
-	}
+	g.far = slices.Repeat([]int32{nowhere}, n.Switches()*g.stride)
 	for i := range n.Switches() {
 		l := leaf{sw: int32(i), first: network.NoNode, other: network.NoNode}
 		for p, e := range n.Ends(n.Switch(i)) {
