@@ -20,11 +20,11 @@ type traffic struct {
 func (b *Lab) Counters() ([]Count, error) {
 	ends := make([][2]traffic, len(b.cables))
 	at := make([]map[int]*traffic, len(b.nodes))
-	for n := range at {
-		at[n] = map[int]*traffic{}
-	}
 	for i, c := range b.cables {
 		for side, e := range c.ends {
+			if at[e.node] == nil {
+				at[e.node] = map[int]*traffic{}
+			}
 			at[e.node][e.index] = &ends[i][side]
 		}
 	}

@@ -3,6 +3,7 @@ package lab
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -71,12 +72,7 @@ func (r Report) err() error {
 }
 
 func allOK(checks []Check) bool {
-	for _, c := range checks {
-		if !c.OK {
-			return false
-		}
-	}
-	return len(checks) > 0
+	return len(checks) > 0 && !slices.ContainsFunc(checks, func(c Check) bool { return !c.OK })
 }
 
 // The names of the checks.

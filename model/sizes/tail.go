@@ -1,5 +1,7 @@
 package sizes
 
+import "slices"
+
 // tail makes the end of the saved schedule again and returns the time.
 func (l *lister) tail(p priority, saved *state) int64 {
 	l.assign(saved)
@@ -10,9 +12,9 @@ func (l *lister) tail(p priority, saved *state) int64 {
 // same size, each of at least that many bytes and on a layer of its own.
 func (l *lister) split(s *state, parts int, least int64) {
 	w := len(l.window)
-	layers := append([]*Matrix(nil), l.window...)
+	layers := slices.Clone(l.window)
 	for n := range parts * w {
-		m := &Matrix{servers: l.servers, bytes: make([]int64, l.servers*l.servers)}
+		m := newMatrix(l.servers)
 		if n < w {
 			copy(m.bytes, l.window[n].bytes)
 			layers[n] = m

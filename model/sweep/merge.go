@@ -3,6 +3,7 @@ package sweep
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"evbench/internal/atomicfile"
@@ -96,10 +97,8 @@ func incomplete(seen []bool, by map[Shard]string, unfinished []error) error {
 	if len(unfinished) > 0 || missing(by) != nil {
 		return nil
 	}
-	for i, ok := range seen {
-		if !ok {
-			return fmt.Errorf("item %d is in no journal", i)
-		}
+	if i := slices.Index(seen, false); i >= 0 {
+		return fmt.Errorf("item %d is in no journal", i)
 	}
 	return nil
 }

@@ -55,12 +55,7 @@ func (s Shard) Deal(n int, cost func(item int) float64) []int {
 	slices.SortStableFunc(dearest, func(a, b int) int { return cmp.Compare(costs[b], costs[a]) })
 	work := make([]float64, min(s.N, n)) // shards beyond n have no item
 	for _, i := range dearest {
-		least := 0
-		for k := range work {
-			if work[k] < work[least] {
-				least = k
-			}
-		}
+		least := slices.Index(work, slices.Min(work))
 		work[least] += costs[i]
 		if least == s.I-1 {
 			items = append(items, i)

@@ -1,6 +1,8 @@
 package closed
 
 import (
+	"slices"
+
 	"evbench/site/lft"
 	"evbench/site/network"
 )
@@ -22,12 +24,9 @@ type run struct{ lo, hi int32 }
 // newHosts returns the hosts of a network; number[h] is the number of host h, a permutation of
 // 0..n-1.
 func newHosts(n *network.Network, number []int) *hosts {
-	h := &hosts{node: make([]network.Node, n.Hosts()), leafAt: make([]int32, n.Switches()), net: n}
+	h := &hosts{node: make([]network.Node, n.Hosts()), leafAt: slices.Repeat([]int32{-1}, n.Switches()), net: n}
 	for v, d := range number {
 		h.node[d] = network.Node(v)
-	}
-	for s := range h.leafAt {
-		h.leafAt[s] = -1
 	}
 	h.runsByLeaf()
 	h.lids()
