@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -188,10 +189,7 @@ func whatChanged(f results.Failover) string {
 
 // atText is when links changed, as far as it is known.
 func atText(f results.Failover) string {
-	t := f.SetSec
-	if t == nil {
-		t = f.SeenSec
-	}
+	t := cmp.Or(f.SetSec, f.SeenSec)
 	if t == nil {
 		return none
 	}

@@ -248,12 +248,7 @@ func (f Failover) did(c Case) string {
 
 // begin is when the links died or, if not known, when that was seen.
 func (f Failover) begin() float64 {
-	for _, at := range []*float64{f.SetSec, f.SeenSec} {
-		if at != nil {
-			return *at
-		}
-	}
-	return 0
+	return *cmp.Or(f.SetSec, f.SeenSec, new(float64))
 }
 
 // span writes seconds.

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // An Edge joins left node U and right node V, N times. Its parallel copies are the units First,
@@ -62,13 +63,7 @@ func (o Options) colorer(nodes int) (*colorer, *worker) {
 // Degree returns the largest number of edges at one node.
 func (g *Graph) Degree() int {
 	left, right := g.degrees()
-	var d int32
-	for _, side := range [][]int32{left, right} {
-		for _, x := range side {
-			d = max(d, x)
-		}
-	}
-	return int(d)
+	return int(slices.Max(slices.Concat([]int32{0}, left, right)))
 }
 
 func (g *Graph) degrees() (left, right []int32) {

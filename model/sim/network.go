@@ -85,27 +85,10 @@ func (n *network) through(to []int32, src, dst, by int) []int32 {
 }
 
 func pathsOf(p *plan.Plan, leaf []int, seed uint64) func(src, dst int) int {
-	switch {
-	case p.Routing == plan.NoRouting:
-		return func(int, int) int { return scheduler.None }
-	case p.Routing == routing.ECMP:
+	if p.Routing == routing.ECMP {
 		return func(src, dst int) int { return p.Tables.Hashed(seed, leaf[src], src, dst) }
-	case p.Pinned():
-		return p.Path
 	}
-	n := len(leaf)
-	table := make([]int32, p.Tree.Leaves()*n)
-	for l := range p.Tree.Leaves() {
-		if p.Tree.On(l) == 0 {
-			continue
-		}
-		for dst := range n {
-			if leaf[dst] != l {
-				table[l*n+dst] = int32(p.Path(p.Tree.First(l), dst))
-			}
-		}
-	}
-	return func(src, dst int) int { return int(table[leaf[src]*n+dst]) }
+	return p.AllPaths()
 }
 
 // routes are the ways of fragments under the plans of a job. One plan is in force.

@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -151,10 +152,7 @@ func split(hosts []results.Host, of func(results.Host) string) map[string][]stri
 
 func describe(by map[string][]string) string {
 	values := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
-		if d := len(by[b]) - len(by[a]); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(len(by[b])-len(by[a]), strings.Compare(a, b))
 	})
 	parts := []string{values[0] + " on most"}
 	if len(by[values[0]]) == len(by[values[1]]) {
