@@ -27,7 +27,7 @@ func policyOf(c scenario.Case) failover.Policy {
 
 func replans(c scenario.Case) bool {
 	switch policyOf(c) {
-	case failover.Unsync, failover.FORS, failover.FORSHold:
+	case failover.Unsync, failover.FORS, failover.FORSHold, failover.Reorder:
 		return true
 	}
 	return false
@@ -87,7 +87,11 @@ func (r *runner) newFollower(ctx context.Context, m *measured, line *timeline, e
 		},
 	}}
 	if replans(m.Case) {
-		f.Planner, f.Workers = newPlanner(r.s, m.Planned), &changer{ctl: r.ctl, epoch: m.Plan.Epoch, line: line, s: r.s, c: m.Case}
+		var there bool
+		if f.Planner, there = net.(loop.Planner); !there { // else its tables are those of others
+			f.Planner = newPlanner(r.s, m.Planned)
+		}
+		f.Workers = &changer{ctl: r.ctl, epoch: m.Plan.Epoch, line: line, s: r.s, c: m.Case}
 	}
 	return f, nil
 }

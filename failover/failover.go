@@ -32,7 +32,11 @@ const (
 	FORSHold Policy = "fors+hold" // the same; a link that came back is unused until it has stayed up for Options.hold
 )
 
-// Policies lists the valid names.
+// Reorder is the policy on networks of any shape, whose tables others change: these are read again, and the
+// messages get the best order over them.
+const Reorder Policy = "reorder"
+
+// Policies lists the policies on trees.
 func Policies() []Policy { return []Policy{None, MinHop, Spread, Unsync, FORS, FORSHold} }
 
 // DefaultHold is how long a link must have stayed up before it is used again.
@@ -144,6 +148,12 @@ func (Cleaned) event()    {}
 func (Looked) event()     {}
 func (WorkerLost) event() {}
 func (Tick) event()       {}
+
+// Apart is an error that says that servers have no path to each other, so that there is no plan.
+type Apart interface {
+	error
+	Apart()
+}
 
 // A Source is where a plan came from.
 type Source string
@@ -271,7 +281,7 @@ func ParsePolicy(name string) (Policy, error) {
 // tree. Only FORSHold holds links out; a hold of 0 means DefaultHold.
 func (p Policy) Options(tree *topology.Tree, hold time.Duration) Options {
 	o := Options{
-		Tree: tree, Aid: p != None, replan: p == Unsync || p == FORS || p == FORSHold,
+		Tree: tree, Aid: p != None, replan: p == Unsync || p == FORS || p == FORSHold || p == Reorder,
 		Debounce: defaultDebounce, retry: defaultRetry, attempts: defaultAttempts,
 	}
 	if p == FORSHold {

@@ -67,6 +67,10 @@ func (a *Answer) compare(cases []Case, compared []Comparison, cables int) {
 		sentences = append(sentences, fmt.Sprintf("The table has %s%s more.", number(more, "set", "sets"), what))
 	}
 	open := Open(cases)
+	if len(open) == len(a.Cases) && once(cases, open) {
+		a.Verdict, a.Why, a.Sentence = answer.Unknown, []string{again}, strings.Join(sentences, " ")
+		return
+	}
 	if len(open) > 0 {
 		sentences = append(sentences, "Not resolved: "+strings.Join(open, ", ")+".")
 	}
@@ -120,8 +124,16 @@ func (a *Answer) Best(cases []Case) {
 // Reasons for an unknown verdict, and remedies.
 const (
 	longer = "the noise is as large as the difference: measure longer (--limit, --duration), at a lower rate (--rate auto), or on a machine with less other work"
+	again  = "one round has no interval, so the order of the cases may be noise: measure more (--rounds, --limit)"
 	slower = "the machine disturbed the control: measure at a lower rate (--rate auto), or on a machine with less other work"
 )
+
+// once reports whether the cases of these names were measured in one round, as that which has no interval.
+func once(cases []Case, names []string) bool {
+	return !slices.ContainsFunc(cases, func(c Case) bool {
+		return slices.Contains(names, c.Name) && (c.Estimate == nil || c.Rounds != 1)
+	})
+}
 
 // short says how far a synchronised case is below its prediction, "" where it is not. The
 // prediction of an unsynchronised case is an upper bound.
@@ -185,6 +197,8 @@ func (a *Answer) alone(cases []Case) {
 	switch a.Sentence = strings.Join(sentences, " "); {
 	case len(a.Cases) == 0:
 		a.Verdict, a.Why, a.Sentence = answer.Unknown, []string{longer}, "No case was measured."
+	case len(open) == len(a.Cases) && once(cases, open):
+		a.Verdict, a.Why = answer.Unknown, []string{again}
 	case len(open) == len(a.Cases):
 		a.Verdict, a.Why, a.Sentence = answer.Unknown, []string{longer}, "No case was measured often enough for an interval."
 	}

@@ -253,9 +253,33 @@ func TestAnswerWithoutControl(t *testing.T) {
 	all := []results.Slice{{Case: "shift", GoodputBitPerSec: 14.2e6, Efficiency: 0.7}}
 	compared := results.Compare(cases, nil)
 	results.Assess(cases, all, compared)
-	const want = "NOT KNOWN: The intervals are too wide to compare shift (one dead cable of 4)."
+	const want = "NOT KNOWN: With one dead cable of 4, linear shift over min-hop reaches 14.2 Mbit/s per server (no interval)."
 	if got := results.NewAnswer(cases, compared, 4); got.String() != want {
 		t.Error(got.Sentence)
+	}
+}
+
+// One round has no interval: the figures are given, and why they are not certain.
+func TestAnswerOfOneRound(t *testing.T) {
+	compared := cable()
+	alone := []results.Case{cable()[0], caseOf("changing", inStep, "fors", "pinned", "leaf0-spine0 at 5s")}
+	for want, cases := range map[string][]results.Case{
+		"NOT KNOWN: One dead cable of 16 costs linear shift over min-hop 42 % (no interval) of the throughput; planned around it, 6 % (no interval).": compared,
+		"NOT KNOWN: changing reaches 58 % (no interval) of the control.":                                                                              alone,
+	} {
+		var all []results.Slice
+		for i, c := range cases {
+			ratio := []float64{1, 0.58, 0.58, 0.9, 0.938}[i]
+			all = append(all, results.Slice{Case: c.Name, Repeat: 1, Round: 1, Control: c.Control, Efficiency: ratio, GoodputBitPerSec: 1e6 * ratio})
+		}
+		of := results.Compare(cases, nil)
+		results.Assess(cases, all, of)
+		got := results.NewAnswer(cases, of, 16)
+		expect.Equal(t, got.String(), want, "answer")
+		expect.True(t, len(got.Why) == 1 && strings.HasPrefix(got.Why[0], "one round has no interval"), "why %q", got.Why)
+		for _, n := range (results.Summary{Cases: cases}).Notes() {
+			expect.True(t, n.Head != results.Unresolved || strings.Contains(n.Text, "one round has no interval"), "note %q", n.Text)
+		}
 	}
 }
 

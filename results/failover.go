@@ -9,6 +9,7 @@ import (
 
 	"evbench/builder/modes"
 	"evbench/internal/answer"
+	"evbench/scheduler/schedules"
 )
 
 // A Failover describes the reaction to one change of live links while events were built. Times are
@@ -178,7 +179,10 @@ func (a *Answer) least(outages []outage) string {
 	if worst.lost > best.lost && !math.IsInf(worst.lost, 1) {
 		most = fmt.Sprintf(", the least; %s most, %s", worst.Name, span(worst.lost))
 	}
-	links := strings.Join(best.f.Down, " and ")
+	links, advised := strings.Join(best.f.Down, " and "), "fors"
+	if best.Schedule == schedules.PathColoring { // over tables that are not evbench's
+		advised = "reorder"
+	}
 	text := fmt.Sprintf("%s lost %s of its throughput in %s without %s%s. %s", begin, span(best.lost), span(best.dead), links, most, upper(best.f.did(best.Case)))
 	kept, possible, verdict := max(0, 1-best.lost/best.dead), 1.0, answer.Good
 	if best.f.Phases > 0 && best.Phases > 0 {
@@ -193,10 +197,10 @@ func (a *Answer) least(outages []outage) string {
 		text += fmt.Sprintf(" It kept %.0f %% without the link, and its plan can keep %.0f %% (good from %.0f %% of that): hold a link that flaps, or measure longer.", 100*kept, 100*possible, 100*GoodFrom)
 	case kept < halfKept:
 		verdict = answer.Bad
-		text += fmt.Sprintf(" It kept %.0f %% without the link (bad below %.0f %%): use policy fors.", 100*kept, 100*halfKept)
+		text += fmt.Sprintf(" It kept %.0f %% without the link (bad below %.0f %%): use policy %s.", 100*kept, 100*halfKept, advised)
 	default:
 		verdict = answer.Unknown
-		text += fmt.Sprintf(" It kept %.0f %% without the link; whether a plan keeps more is not known: measure policy fors, too.", 100*kept)
+		text += fmt.Sprintf(" It kept %.0f %% without the link; whether a plan keeps more is not known: measure policy %s, too.", 100*kept, advised)
 	}
 	if a.Verdict == answer.Good {
 		a.Verdict = verdict

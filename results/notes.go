@@ -41,7 +41,10 @@ func (s Summary) Notes() []Note {
 			open = append(open, c.Name)
 		}
 	}
-	if len(open) > 0 {
+	switch {
+	case len(open) > 0 && once(s.Cases, open):
+		out = append(out, Note{Unresolved, strings.Join(open, ", ") + ": " + again + "."})
+	case len(open) > 0:
 		out = append(out, Note{Unresolved, strings.Join(open, ", ") +
 			": the interval is wider than " + ToleranceText() + " of the figure, or the control below its prediction, and the order of the cases may be noise. " +
 			"Measure longer (--limit, --duration), at a lower rate (--rate auto), or on a machine with less other work."})

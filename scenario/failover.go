@@ -20,6 +20,7 @@ const (
 	policyUnsync   = string(failover.Unsync)
 	policyFORS     = string(failover.FORS)
 	policyFORSHold = string(failover.FORSHold)
+	policyReorder  = string(failover.Reorder)
 )
 
 func policies() []string {
@@ -27,7 +28,7 @@ func policies() []string {
 	for _, p := range failover.Policies() {
 		names = append(names, string(p))
 	}
-	return names
+	return append(names, policyReorder)
 }
 
 // A Failover is the reaction to links that die or come back during a case.
@@ -113,7 +114,7 @@ func (c *Case) adopt(none bool) (name string, err error) {
 			c.Routing = p
 		}
 		return "", nil
-	case policyNone:
+	case policyNone, policyReorder:
 		return "", nil
 	}
 	if c.Mode == modes.Ordered && p != policyUnsync {

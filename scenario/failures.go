@@ -27,7 +27,7 @@ func (d *document) failures(at field, seed uint64, s *Scenario, c *Case) {
 			links, down, ok = d.random(f, view, seed)
 		default:
 			var all []Timed
-			all, ok = d.timed(f, s.Tree)
+			all, ok = d.timed(f, s.Tree.Find)
 			for _, t := range all {
 				c.Timed = append(c.Timed, t)
 				timed = append(timed, f)

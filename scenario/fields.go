@@ -160,7 +160,7 @@ func losslessFields(x *Lossless) group {
 func eventFields(e *Event) group {
 	return group{
 		{"fragment", size(&e.Fragment, minFragment, maxFragment), "payload of one fragment, mean, such as 600KiB"},
-		{"phase", lasts(&e.Phase, time.Microsecond, time.Minute), "instead of fragment: how long one fragment takes at the link rate"},
+		{"phase", to(e, either(enum(Auto), lasts(&e.Phase, time.Microsecond, MaxPhase).shape), e.withPhase), "instead of fragment: how long one fragment takes at the link rate; auto: so long that barriers take a twentieth"},
 		{"sizes", nested(sizesShape), "how fragments differ in size"},
 	}
 }

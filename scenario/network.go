@@ -20,8 +20,10 @@ type Network interface {
 	Servers() int
 	// Loaded reports whether the tables of the network are given.
 	Loaded() bool
-	// Cut reports why the network has no cables of these names.
-	Cut(cables []string) error
+	// Cables names the cables between switches.
+	Cables() []string
+	// Cut returns the numbers of the cables of these names, or why there are none.
+	Cut(names []string) ([]int, error)
 }
 
 // Networks open networks that are no trees.
@@ -42,11 +44,13 @@ func RegisterNetworks(n Networks) { networks = n }
 
 var networks Networks
 
-// network opens the network of a document whose topology is no tree, or that gives its tables.
-func (d *document) network(f fields, t *top) (o topology.Options, err error) {
+// network opens the network of a document whose topology is no tree, or that gives its tables. The tree is
+// its servers, and a link for each cable between switches.
+func (d *document) network(f fields, t *top) (*topology.Tree, error) {
 	if networks.Open == nil {
-		return o, t.noTree
+		return nil, t.noTree
 	}
+	var err error
 	hosts := ""
 	if at := f.Get("launch"); at.Given() && at.Group() && at.Has("hosts") {
 		hosts = d.Mapping(at, launchFields(&Launch{}).names()).Text("hosts")
@@ -56,17 +60,27 @@ func (d *document) network(f fields, t *top) (o topology.Options, err error) {
 		err = t.noTree
 	}
 	if err != nil {
-		return o, err
+		return nil, err
 	}
-	n := t.Network.Servers()
+	n, cables := t.Network.Servers(), t.Network.Cables()
 	if n < 2 || n > maxServers {
-		return o, fmt.Errorf("%d servers; a run has 2 to %d", n, maxServers)
+		return nil, fmt.Errorf("%d servers; a run has 2 to %d", n, maxServers)
 	}
-	o = topology.Options{Ports: min(n, topology.MaxPorts), Spines: 1}
-	for ; n > 0; n -= o.Ports {
-		o.Leaves, o.Fill = o.Leaves+1, append(o.Fill, min(n, o.Ports))
+	o := topology.Options{Ports: min(n, topology.MaxPorts), Leaves: 1 + max(n-1, len(cables)-1)/topology.MaxPorts}
+	o.Spines = max(1, (len(cables)+o.Leaves-1)/o.Leaves)
+	for range o.Leaves {
+		o.Fill = append(o.Fill, min(n, o.Ports))
+		n -= o.Fill[len(o.Fill)-1]
 	}
-	return o, nil
+	tree, err := topology.New(o)
+	if err != nil {
+		return nil, err
+	}
+	names := &topology.Names{Called: append(cables, make([]string, tree.AllLinks()-len(cables))...)}
+	for sw := range tree.Switches() {
+		names.Switches = append(names.Switches, tree.SwitchName(sw))
+	}
+	return tree.Named(names), nil
 }
 
 // Topology is the network in a few words: a notation or a file.
@@ -104,6 +118,8 @@ func (c *Case) suitsNetwork(s *Scenario) (name string, err error) {
 	if s.Network == nil {
 		switch {
 		case s.Tree == nil: // that is said
+		case c.policy() == policyReorder:
+			return "failover", fmt.Errorf("%s is for networks that are no trees, or with tables; on a tree take %s", policyReorder, policyFORS)
 		case c.Schedule == schedules.PathColoring:
 			return "schedule", fmt.Errorf("%s is an order over given tables; write tables: FILE, or take %s", c.Schedule, schedules.FORS)
 		case c.Routing != "" && !slices.Contains(Routings(), c.Routing):
@@ -122,9 +138,11 @@ func (c *Case) suitsNetwork(s *Scenario) (name string, err error) {
 		{"routing", c.Routing != Loaded && !slices.Contains(networks.Routings, c.Routing), "there are " + strings.Join(append([]string{Loaded}, networks.Routings...), ", ")},
 		{"routing", c.Routing == Loaded && !s.Network.Loaded(), "the tables of the network are not given; write tables: FILE, or an engine: " + strings.Join(networks.Routings, ", ")},
 		{"routing", c.Routing == Loaded && len(c.Down) > 0, "these are the tables of the whole network; write an engine, which makes them without the dead cables"},
-		{"failures", len(c.Timed) > 0, "cables of a network that is no tree are dead from the start, or alive"},
-		{"failures", len(c.Down) > 0 && s.Fabric.Kind == Hosts, "evbench takes no cable of a network down that is no tree; leave failures out"},
-		{"failover", c.Failover != nil, "no cable dies while this case is measured; leave it out"},
+		{"failures", len(c.Down)+len(c.Timed) > 0 && s.Fabric.Kind == Hosts, "evbench takes no cable of a network down that is no tree; leave failures out"},
+		{"routing", len(c.Timed) > 0 && c.Routing == Loaded, "these are the tables of the whole network; write an engine, which makes them anew when a cable dies"},
+		{"failover", c.Failover != nil && c.policy() != policyReorder, "the tables of a network that is no tree are not evbench's to change; take " + policyReorder},
+		{"failover", c.Failover != nil && s.Fabric.Kind == Hosts, "cables are watched in the lab alone; leave it out, or take fabric lab"},
+		{"schedule", c.Failover != nil && c.Schedule != schedules.PathColoring, "policy " + policyReorder + " plans the order anew; take " + schedules.PathColoring},
 	}
 	for _, r := range rules {
 		if r.wrong {
@@ -147,17 +165,37 @@ func (f Fabric) suitsAny() error {
 	return nil
 }
 
-// cut reads the dead cables of a case.
+// cut reads the cables that are dead in a case, and those that die during it.
 func (d *document) cut(at field, s *Scenario, c *Case) {
-	for _, f := range d.List(at) {
-		name := ""
-		if f.Group() {
-			d.Fail(f, "must be the name of a cable, from one of its ports: a network that is no tree has no random or timed failures")
-		} else if d.scalar(f, word(&name)) {
-			c.Down = append(c.Down, name)
+	good, timed := true, []field(nil)
+	find := func(name string) (links []topology.Link, err error) {
+		ids, err := s.Network.Cut([]string{name})
+		for _, id := range ids {
+			links = append(links, s.Tree.LinkOf(id))
 		}
+		return links, err
 	}
-	if err := s.Network.Cut(c.Down); err != nil {
-		d.Fail(at, "%v", err)
+	for _, f := range d.List(at) {
+		name, err := "", error(nil)
+		switch {
+		case f.Has("random"):
+			d.Fail(f, "must be the name of a cable, from one of its ports, or {link, at, for}: a network that is no tree has no random failures")
+			good = false
+		case f.Group():
+			all, ok := d.timed(f, find)
+			good = good && ok
+			for _, t := range all {
+				c.Timed, timed = append(c.Timed, t), append(timed, f)
+			}
+		case d.scalar(f, word(&name)):
+			c.Down = append(c.Down, name)
+			if _, err = find(name); err != nil {
+				d.Fail(f, "%v", err)
+			}
+		}
+		good = good && err == nil
+	}
+	if good && s.Fabric.Kind != Hosts {
+		d.timedRules(timed, s.Tree, s, c)
 	}
 }

@@ -87,6 +87,9 @@ func (s *Scenario) overrideFabric(o Overrides) error {
 			s.Fabric.auto(s.Tree.Shape)
 		}
 	}
+	if s.Event.AutoPhase && s.Fabric.Kind == Hosts {
+		return fmt.Errorf("event.phase: %w", errAutoPhase)
+	}
 	if s.Fabric.Rate == 0 {
 		s.Event.Phase = 0
 	}

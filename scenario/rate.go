@@ -3,12 +3,15 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"evbench/internal/unit"
 	"evbench/topology"
 )
 
 var errAutoHosts = errors.New("evbench sets no link rate on hosts: auto is for lab and emulate")
+
+var errAutoPhase = errors.New("evbench does not measure what barriers take on hosts: auto is for lab and emulate")
 
 // DefaultRate returns the link rate of a lab or an emulation without one. It keeps the sum over all
 // servers at the rate that two shared cores forward without becoming the bottleneck: 100 Mbit/s up
@@ -44,6 +47,12 @@ func (s *Scenario) SettleRate(r unit.Rate) error {
 		return err
 	}
 	s.Fabric.Rate, s.Fabric.AutoRate = r, false
+	return s.Event.settle(s.Fabric)
+}
+
+// SettlePhase sets the phase that suits the machine. After an error do not use s.
+func (s *Scenario) SettlePhase(phase time.Duration) error {
+	s.Event.Phase, s.Event.AutoPhase = phase, false
 	return s.Event.settle(s.Fabric)
 }
 

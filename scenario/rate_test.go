@@ -84,6 +84,26 @@ func TestSettleRate(t *testing.T) {
 	}
 }
 
+// A phase is auto where that is asked for; once it is settled, the fragment follows it.
+func TestAutoPhase(t *testing.T) {
+	for event, auto := range map[string]bool{"{phase: auto}": true, "{phase: auto, sizes: {spread: 0.5}}": true, "{phase: 50ms}": false} {
+		s := read(t, small+"fabric: {rate: 40Mbit/s}\nevent: "+event+"\ncases: [{}]")
+		expect.True(t, s.Event.AutoPhase == auto && s.Event.Phase == 50*time.Millisecond && s.Event.Fragment == scenario.FragmentOf(40e6, 50*time.Millisecond, 9000), "%s: %+v", event, s.Event)
+		expect.OK(t, s.SettlePhase(20*time.Millisecond), "%s", event)
+		expect.True(t, !s.Event.AutoPhase && s.Event.Fragment == scenario.FragmentOf(40e6, 20*time.Millisecond, 9000), "%s settled: %+v", event, s.Event)
+	}
+	expect.Error(t, read(t, small+"event: {phase: auto}\ncases: [{}]").SettlePhase(time.Microsecond), "leave no room for a fragment")
+	for text, want := range map[string]string{
+		"event:\n  phase: auto\nfabric: hosts\n":     "x.yaml:3: event.phase: evbench does not measure what barriers take on hosts: auto is for lab and emulate",
+		"event:\n  phase: often\n":                   "x.yaml:3: event.phase: duration \"often\"",
+		"event:\n  phase: auto\n  fragment: 64KiB\n": "phase: not with fragment",
+	} {
+		_, err := scenario.Read("x.yaml", strings.NewReader(small+text+"cases: [{}]"))
+		expect.Error(t, err, want)
+	}
+	expect.Error(t, read(t, small+"event: {phase: auto}\ncases: [{}]").Override(scenario.Overrides{"fabric": "hosts"}), "event.phase: evbench does not measure")
+}
+
 func TestRounds(t *testing.T) {
 	const two = "cases: [{schedule: fors, failures: [leaf0-spine0]}, {routing: minhop, failures: [leaf0-spine0]}]"
 	const timed = "cases: [{routing: minhop, failures: [{link: leaf0-spine0, at: 1s}]}, {}]"

@@ -24,6 +24,8 @@ const (
 	defaultInterval = time.Second
 	defaultTimeout  = 10 * time.Second
 	defaultPhase    = 50 * time.Millisecond
+	// MaxPhase is the longest phase.
+	MaxPhase        = time.Minute
 	defaultFragment = unit.Bytes(1 << 20) // where no rate is known
 	defaultMTU      = 9000
 	defaultCredits  = 2
@@ -136,11 +138,10 @@ func (d *document) tree(root field, f fields, t *top) {
 			return
 		}
 		var err error
-		if *o, err = d.network(f, t); err != nil {
+		if t.found, err = d.network(f, t); err != nil {
 			d.Fail(at, "%v", err)
 			return
 		}
-		t.found = nil
 	case o.Ports == 0, f.Given("spines") && o.Spines == 0, !d.fill(f.Get("fill"), o):
 		return // and that is said
 	}
@@ -226,6 +227,10 @@ func (d *document) event(root, at field, s *Scenario, fabricKnown bool) {
 		s.Event.Phase = defaultPhase
 	default:
 		s.Event.Fragment = defaultFragment
+	}
+	if s.Event.AutoPhase && s.Fabric.Kind == Hosts {
+		d.Fail(where, "%v", errAutoPhase)
+		return
 	}
 	if !fabricKnown {
 		return

@@ -79,10 +79,11 @@ func (f Fabric) BitPerSec() float64 { return float64(f.Rate) * Factor(f.MTU) }
 // Event says how large the fragments are. After defaults Fragment is set. The sizes in a file are
 // scaled to that mean.
 type Event struct {
-	Fragment unit.Bytes           // mean payload of one fragment
-	Phase    time.Duration        // what Fragment was computed from: the time one fragment takes at the link rate; 0: it was given
-	Sizes    builder.Distribution // how they differ
-	stated   bool                 // Fragment is the mean of a file
+	Fragment  unit.Bytes           // mean payload of one fragment
+	Phase     time.Duration        // what Fragment was computed from: the time one fragment takes at the link rate; 0: it was given
+	AutoPhase bool                 // Phase is the default until it has been found out what a barrier takes here; see SettlePhase
+	Sizes     builder.Distribution // how they differ
+	stated    bool                 // Fragment is the mean of a file
 }
 
 // barriers, allSchedules, Routings, Kinds list the valid names.

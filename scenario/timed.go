@@ -11,7 +11,7 @@ import (
 
 // timed reads {link: leaf0-spine3, at: 3s, for: 5s}, and expands {…, every: 1s, times: 5} to its
 // failures.
-func (d *document) timed(f field, tree *topology.Tree) ([]Timed, bool) {
+func (d *document) timed(f field, find func(name string) ([]topology.Link, error)) ([]Timed, bool) {
 	var t Timed
 	m, good := d.section(f, slices.Concat(timedFields(&t), randomFailure),
 		"link at: needed; a timed failure is {link: leaf0-spine3, at: 3s, for: 5s}, a random one {random: {count: 3}}",
@@ -19,7 +19,7 @@ func (d *document) timed(f field, tree *topology.Tree) ([]Timed, bool) {
 	if !good {
 		return nil, false
 	}
-	links, err := tree.Find(t.Name)
+	links, err := find(t.Name)
 	if err != nil {
 		d.Fail(m.Get("link"), "%v", err)
 		return nil, false

@@ -216,6 +216,16 @@ func (f *Fabric) withRate(s string) (Fabric, error) {
 	return out, err
 }
 
+// withPhase returns the event with the phase in text, or with a phase to be found.
+func (e *Event) withPhase(s string) (Event, error) {
+	out := *e
+	if out.AutoPhase = s == Auto; out.AutoPhase {
+		out.Phase = defaultPhase
+		return out, nil
+	}
+	return out, lasts(&out.Phase, time.Microsecond, MaxPhase).set(s)
+}
+
 func parseRounds(text string) (int, error) {
 	if text == Auto {
 		return 0, nil

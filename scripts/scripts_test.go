@@ -72,7 +72,8 @@ esac
 	said, code := bash(append(vars, "FAILS=1")...)
 	_, end, _ := strings.Cut(said, "== FAILED")
 	for _, want := range []string{`(?m)^vet: /.*/vet\.log$`, `(?m)^tests in which goroutines meet, .*\.log$`, `(?m)^ +evbench/a 0\.1s: TestOne TestOne/sub$`,
-		`(?m)^ +evbench/c \[build failed\]: no test is named`} {
+		`(?m)^ +evbench/c \[build failed\]: no test is named`,
+		`(?m)^ +vet\.log: a\.go:1: vetted$`} {
 		expect.True(t, regexp.MustCompile(want).MatchString(end), "the end does not match %s", want)
 	}
 	kept, _ := filepath.Glob(filepath.Join(dir, "evbench-gate.*", "*.log"))

@@ -175,6 +175,9 @@ type UnreachableError struct {
 	three bool // levels
 }
 
+// Apart says that no plan is possible.
+func (e *UnreachableError) Apart() {}
+
 func (e *UnreachableError) Error() string {
 	if e.three {
 		return fmt.Sprintf("leaf%d and leaf%d have no live path, through a plane and, between pods, a top switch of it: their servers cannot reach each other", e.A, e.B)

@@ -15,6 +15,7 @@ import (
 // a cable in the network, nil where none is known. Links with the same ports are one cable; so are
 // each Links of those without a cable, 0 meaning 1. Cables are, by LinkID, the links of one cable between
 // different switches of the tree, which are one switch of the network where Switch has the same number.
+// Called are names of links, by LinkID, that say nothing of switches of the tree.
 type Names struct {
 	Flags    []string // that give commands the network, nil where it is not known
 	Switches []string
@@ -23,6 +24,7 @@ type Names struct {
 	Links    int
 	Cables   [][]Link // nil: there are none such
 	Switch   []int    // likewise
+	Called   []string // likewise
 	Guess    string   // why shares of the link rate are guesses, "" where they are not
 }
 
@@ -74,7 +76,9 @@ func (t *Tree) HostName(rank int) string {
 // dash, upper switch. Parallel cables are told apart by the ports at their ends, "?" for those of a
 // cable that the network does not have; by their number where no port is known.
 func (t *Tree) LinkName(l Link) string {
-	if plain := l.Cable == 0 || t.names == nil || t.names.Ports == nil; plain && !t.renamed {
+	if t.names != nil && t.names.Called != nil {
+		return t.names.Called[t.LinkID(l)]
+	} else if plain := l.Cable == 0 || t.names == nil || t.names.Ports == nil; plain && !t.renamed {
 		return l.String()
 	} else if plain {
 		return t.pairNames(l)[0] + l.number()

@@ -9,6 +9,7 @@ import (
 
 	"evbench/failover"
 	"evbench/internal/cmdline"
+	"evbench/internal/lists"
 	"evbench/routing"
 	"evbench/scenario"
 	"evbench/scenarios"
@@ -72,11 +73,7 @@ var actions = map[string]cli.ActionFunc{
 func init() { cli.HelpPrinter = cmdline.PrintHelp }
 
 func join[S ~string](names []S) string {
-	var out []string
-	for _, n := range names {
-		out = append(out, string(n))
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(lists.Of(names, func(n S) string { return string(n) }), ", ")
 }
 
 func enginesHelp() string {

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/answer"
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/scenarios"
 )
@@ -27,19 +28,14 @@ func examplesAction(c *cli.Context) error {
 			Examples []scenarios.Listed `json:"examples"`
 		}{all}}.Write(c.App.Writer, "json")
 	}
-	var lines [][]string
-	for _, e := range all {
-		lines = append(lines, []string{e.Name, e.About})
-	}
-	return show.Align(c.App.Writer, lines)
+	return show.Align(c.App.Writer, lists.Of(all, func(e scenarios.Listed) []string { return []string{e.Name, e.About} }))
 }
 
 // exampleText returns the example with a name; an unknown name is wrong use.
 func exampleText(name string) (string, error) {
 	text, ok := scenarios.Example(name)
 	if !ok {
-		all := scenarios.Examples()
-		return "", usagef("no example %q; %s", name, show.Choices(name, all))
+		return "", usagef("no example %q; %s", name, show.Choices(name, scenarios.Examples()))
 	}
 	return text, nil
 }

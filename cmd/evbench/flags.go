@@ -14,6 +14,7 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
+	"evbench/internal/lists"
 	"evbench/internal/proc"
 	"evbench/internal/show"
 	"evbench/plan"
@@ -56,10 +57,7 @@ func singleTree(c *cli.Context) (*topology.Tree, error) {
 func anyTree(c *cli.Context) (*topology.Tree, error) {
 	t, _, rates, err := treeAndHosts(c)
 	if len(rates.Slow) > 0 {
-		names := make([]string, len(rates.Slow))
-		for i, x := range rates.Slow {
-			names[i] = t.LinkName(x.Link)
-		}
+		names := lists.Of(rates.Slow, func(x topology.SlowLink) string { return t.LinkName(x.Link) })
 		fmt.Fprintf(c.App.ErrWriter, "%s: slower than most links, and taken for whole ones here (plan and judge plan around them where that is faster): %s\n",
 			c.String("topology"), show.Few(names))
 	}
@@ -74,11 +72,8 @@ func otherRates(t *topology.Tree, r topology.Rates) (out []string) {
 	if r.Faster {
 		out = append(out, "links carry several messages at once, and count as one")
 	}
-	var names []string
-	for _, h := range r.Hosts {
-		names = append(names, t.HostName(h.Rank))
-	}
-	if names != nil {
+	if len(r.Hosts) > 0 {
+		names := lists.Of(r.Hosts, func(h topology.SlowHost) string { return t.HostName(h.Rank) })
 		out = append(out, "hosts slower than most are taken for whole ones, "+show.Few(names)+",")
 	}
 	return out
@@ -155,19 +150,19 @@ func fileTree(c *cli.Context) (t *topology.Tree, places *network.Places, hosts [
 			fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", src, note)
 		}
 	}
-	return p.Tree, p, hostsOf(p, s.Whole, ranks), p.Rates(), nil
+	return p.Tree, p, hostsOf(s.Whole, p.Host, ranks), p.Rates(), nil
 }
 
-// hostsOf are the hosts of the servers, nil if two have the same name.
-func hostsOf(p *network.Places, n *network.Network, ranks int) (hosts []plan.Host) {
+// hostsOf are the hosts of servers as the network names them, nil if two have the same name.
+func hostsOf(n *network.Network, servers []network.Node, ranks int) (hosts []plan.Host) {
 	seen := map[string]bool{}
-	for _, v := range p.Host {
+	for i, v := range servers {
 		name := n.HostName(v)
 		if name == "" || len(name) > 63 || seen[name] {
 			return nil
 		}
 		seen[name] = true
-		hosts = append(hosts, plan.Host{Name: name, Ranks: ranks})
+		hosts = append(hosts, plan.Host{Name: name, Ranks: ranks, Order: i})
 	}
 	return hosts
 }

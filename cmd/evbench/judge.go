@@ -10,7 +10,7 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
-	"evbench/site/engines"
+
 	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/study/judge"
@@ -84,7 +84,7 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 		return nil, usage(err)
 	}
 	in.TablesFile = c.String("tables")
-	in.Tables, err = judgeTables(c, in)
+	in.Tables, err = judgeTables(c, s)
 	return in, err
 }
 
@@ -110,18 +110,12 @@ func given(c *cli.Context, names ...string) (out []string) {
 }
 
 // judgeTables reads or computes tables; nil if none are requested.
-func judgeTables(c *cli.Context, in *judge.Input) (*lft.Tables, error) {
-	file, engine := c.String("tables"), c.String("engine")
-	switch {
-	case file == "" && engine == "":
+func judgeTables(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
+	if c.String("tables") == "" && c.String("engine") == "" {
 		return nil, nil
-	case in.Net.MaxLID() == 0:
-		return nil, usagef("%s: no node has a LID, so there is nothing to route to; give --lids FILE or --lmc N", c.String("network"))
-	case file != "":
-		return readRoutes(file, in.Net)
 	}
-	t, err := proc.Made(c.Context, func() (*lft.Tables, error) {
-		return engines.Compute(engine, in.Net, engines.Options{Roots: in.Roots, Seed: c.Uint64("seed")})
-	})
-	return t, usage(err)
+	if err := routable(s, c.String("network")); err != nil {
+		return nil, err
+	}
+	return givenTables(c, s)
 }

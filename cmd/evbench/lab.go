@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/bench"
 	"evbench/cmd/open"
 	"evbench/companion"
 	"evbench/fabric/lab"
@@ -22,6 +23,7 @@ import (
 	"evbench/scenario"
 	"evbench/site/host"
 	"evbench/site/lft"
+	"evbench/view/live"
 )
 
 func doctorAction(c *cli.Context) error {
@@ -52,12 +54,29 @@ func forecast(c *cli.Context, name string) (f capacity.Forecast, err error) {
 	}
 	bar := newTerminal(c.App.ErrWriter, c.Bool("quiet"))
 	defer bar.End()
-	machine, err := capacity.MeasureMachine(func(s *scenario.Scenario) (float64, error) {
+	if f, err = forecastOf(c, bar, s); err != nil {
+		return f, err
+	}
+	planned, err := bench.Prepare(s)
+	if err == nil {
+		f.Rounds(s, planned)
+	}
+	return f, err
+}
+
+// forecastOf measures a small fabric and settles what the scenario leaves to the machine.
+func forecastOf(c *cli.Context, bar *live.Terminal, s *scenario.Scenario) (capacity.Forecast, error) {
+	machine, err := capacity.MeasureMachine(s.Fabric.Kind, func(s *scenario.Scenario) (float64, error) {
 		bar.Passing("measuring a lab of %d servers, fragments of %s", s.Tree.Servers(), s.Event.Fragment)
 		tried, err := tryRate(c.Context, c, measurement{scenario: s, open: open.Of(s).Open, control: open.LocalControl}, s.Fabric.Rate)
 		return tried.Efficiency, err
 	})
-	return capacity.NewForecast(s, machine, open.Fit(s.Tree.Servers()), host.Usable()), err
+	if err != nil {
+		return capacity.Forecast{}, err
+	}
+	fit, usable := open.Fit(s.Tree.Servers()), host.Usable()
+	err = capacity.NewForecast(s, machine, fit, usable).Settle(s)
+	return capacity.NewForecast(s, machine, fit, usable), err
 }
 
 // enterLab makes sure that this process may build labs; see lab.Enter. A process that only waited

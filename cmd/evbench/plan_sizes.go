@@ -51,7 +51,7 @@ func planSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host, rates topolo
 
 func readSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host) ([]*sizes.Matrix, error) {
 	name := c.String("sizes")
-	window, err := planFile(name, func(r io.Reader) ([]*sizes.Matrix, error) {
+	window, err := opened(name, func(r io.Reader) ([]*sizes.Matrix, error) {
 		in := bufio.NewReaderSize(r, 1<<16)
 		if head, _ := in.Peek(1 << 16); sizes.IsMatrix(head) {
 			return ordered.ReadMatrix(in, t.Shape, hosts)

@@ -44,7 +44,7 @@ func planTables(c *cli.Context) error {
 	}
 	watch.stage("")
 	if p.Hosts = namesOf(job); s.Form != netfile.Notation && job.Names == nil {
-		p.Hosts = ownNames(s.Net, job)
+		p.Hosts = hostsOf(s.Net, job.Nodes, job.Slots)
 	}
 	write := p.WriteText
 	if c.String("format") == "json" {
@@ -88,10 +88,7 @@ func jobOf(c *cli.Context, n *network.Network) (network.Job, error) {
 		return network.AllHosts(n), nil
 	}
 	job, err := netfile.ReadHosts(c.String("hosts"), n)
-	if err != nil {
-		return job, usagef("--hosts: %w", err)
-	}
-	return job, nil
+	return job, wrongIn("--hosts", err)
 }
 
 // namesOf are the hosts of a job as its list names them, nil without one.
@@ -109,30 +106,13 @@ func namesOf(job network.Job) (out []plan.Host) {
 	return out
 }
 
-// ownNames are the hosts as the network names them, nil if two have the same name.
-func ownNames(n *network.Network, job network.Job) (out []plan.Host) {
-	seen := map[string]bool{}
-	for i, v := range job.Nodes {
-		name := n.HostName(v)
-		if name == "" || len(name) > 63 || seen[name] {
-			return nil
-		}
-		seen[name] = true
-		out = append(out, plan.Host{Name: name, Ranks: job.Slots, Order: i})
-	}
-	return out
-}
-
 // ranksOf is which hosts a flag names; nil without it.
 func ranksOf(c *cli.Context, flag string, n *network.Network, nodes []network.Node) ([]bool, error) {
 	if !c.IsSet(flag) {
 		return nil, nil
 	}
 	job, err := netfile.ReadHosts(c.String(flag), n)
-	if err != nil {
-		return nil, usagef("--%s: %w", flag, err)
-	}
-	return order.Ranks(nodes, job.Nodes), nil
+	return order.Ranks(nodes, job.Nodes), wrongIn("--"+flag, err)
 }
 
 func tablesName(c *cli.Context) string {
@@ -144,7 +124,7 @@ func tablesName(c *cli.Context) string {
 
 // givenTables are the tables of --tables, or those that the engine of --engine computes.
 func givenTables(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
-	if c.IsSet("tables") {
+	if c.String("tables") != "" {
 		return readRoutes(c.String("tables"), s.Net)
 	}
 	t, err := proc.Made(c.Context, func() (*lft.Tables, error) {

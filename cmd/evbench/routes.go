@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
 	"slices"
 	"strings"
 	"time"
@@ -29,28 +29,22 @@ func routesNetwork(c *cli.Context) (*netfile.Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s, routable(s, c.String("topology"))
+}
+
+// routable refuses the network of that name if no node has a LID.
+func routable(s *netfile.Source, name string) error {
 	if s.Whole.MaxLID() == 0 {
-		return nil, usagef("%s: no node has a LID, so there is nothing to route to; give --lids FILE or --lmc N", c.String("topology"))
+		return usagef("%s: no node has a LID, so there is nothing to route to; give --lids FILE or --lmc N", name)
 	}
-	return s, nil
+	return nil
 }
 
 func readRoutes(name string, n *network.Network) (*lft.Tables, error) {
-	in, err := openRoutes(name)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	t, err := lft.Read(atomicfile.Text(in), n)
-	return t, wrongIn(name, err)
-}
-
-func openRoutes(name string) (io.ReadCloser, error) {
-	if name == "-" {
-		return io.NopCloser(os.Stdin), nil
-	}
-	f, err := atomicfile.Open(name)
-	return f, usage(err)
+	return opened(name, func(in io.Reader) (*lft.Tables, error) {
+		t, err := lft.Read(atomicfile.Text(in), n)
+		return t, wrongIn(name, err)
+	})
 }
 
 func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
@@ -219,15 +213,14 @@ func previousRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := openRoutes(file)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	t, said, err := lft.ReadSaved(in, n)
+	said := false
+	t, err := opened(file, func(in io.Reader) (t *lft.Tables, err error) {
+		t, said, err = lft.ReadSaved(in, n)
+		return t, wrongIn(file, err)
+	})
 	switch {
 	case err != nil:
-		return nil, usagef("%s: %w", file, err)
+		return nil, err
 	case said && told != "":
 		return nil, usagef("--%s: %s already states the network of its tables", told, file)
 	case said:

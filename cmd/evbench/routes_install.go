@@ -307,15 +307,7 @@ func canLoad(c *cli.Context) error {
 			return usagef("--log: %w", err)
 		}
 	}
-	return isRunning(c.String("pid"), c.String("dir"))
-}
-
-// isRunning checks that --pid is an OpenSM that reads the tables of a directory; "": any.
-func isRunning(pid, dir string) error {
-	if err := opensm.Check(pid, dir); err != nil {
-		return usagef("--pid: %w", err)
-	}
-	return nil
+	return wrongIn("--pid", opensm.Check(c.String("pid"), c.String("dir")))
 }
 
 func followTree(c *cli.Context, n *network.Network) (*topology.Tree, error) {

@@ -75,7 +75,7 @@ func jobsFiles(c *cli.Context) error {
 	case c.IsSet("dir"):
 		return canLoad(c)
 	case c.IsSet("pid"):
-		return isRunning(c.String("pid"), "")
+		return wrongIn("--pid", opensm.Check(c.String("pid"), ""))
 	}
 	return nil
 }

@@ -150,9 +150,14 @@ func measure(c *cli.Context, m measurement) (err error) {
 	m.bar = newShow(c)
 	page := serve(c, m.page, m.bar.Terminal)
 	defer func() { err = errors.Join(err, endPage(page, dir, err)) }()
-	if m.scenario.Fabric.AutoRate {
+	if s := m.scenario; s.Fabric.AutoRate && !(s.Event.AutoPhase && capacity.Untried(s)) {
 		if m, err = findRate(c, m); err != nil {
 			return unmeasured(c, dir, err, "; --rate RATE skips the search")
+		}
+	}
+	if m.scenario.Event.AutoPhase {
+		if m, err = findPhase(c, m); err != nil {
+			return unmeasured(c, dir, err, "")
 		}
 	}
 	simulate.Predict(c.Context, m.scenario, m.planned, predictionTime)
@@ -305,6 +310,23 @@ func findRate(c *cli.Context, m measurement) (measurement, error) {
 	}
 	m.planned, err = proc.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(m.scenario) })
 	return m, err
+}
+
+// findPhase measures what barriers take on this machine, and sets the phase, and a link rate that could not be
+// tried, in the scenario. It returns the measurement with new plans, and says how long the run will take.
+func findPhase(c *cli.Context, m measurement) (measurement, error) {
+	bar := m.bar.Terminal
+	defer bar.End()
+	f, err := forecastOf(c, bar, m.scenario)
+	if err != nil {
+		return m, err
+	}
+	if m.planned, err = proc.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(m.scenario) }); err != nil {
+		return m, err
+	}
+	f.Rounds(m.scenario, m.planned)
+	bar.Line(fmt.Sprintf("phases of %s at %s; %s", m.scenario.Event.Phase, m.scenario.Fabric.Rate, f.Time()))
+	return m, nil
 }
 
 // searchError says how far a search for the link rate came.

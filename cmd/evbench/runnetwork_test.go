@@ -94,3 +94,36 @@ cases: [{name: planned, schedule: path-coloring}]
 	code, out, said = output(t, dir, "run", scenario("minmax.txt"), "-o", "other", "--yes")
 	expect.True(t, code == exitUsage && strings.Contains(said, `case "control": the tables of the network lead another way from h0 to h5 (LID 6)`), "exit %d: %s%s", code, out, said)
 }
+
+// TestReorder: a cable dies in the lab of a network that is no tree. Its stand-in for a subnet manager loads other
+// tables; they are read from the switches, and the plan over them is the one that is made for the network without
+// the cable. No event is lost.
+func TestReorder(t *testing.T) {
+	dir := t.TempDir()
+	expect.OK(t, os.WriteFile(filepath.Join(dir, "dies.yaml"), []byte(`
+topology: Dragonfly(1;4;1;4)
+fabric: {kind: lab, rate: 20Mbit/s}
+event: {fragment: 10kB}
+duration: 4s
+rounds: 1
+control: off
+timeout: 60s
+cases:
+  - {name: kept, schedule: path-coloring, routing: sssp, failures: [{link: s1_0/3, at: 500ms, for: 1s}]}
+  - {name: anew, schedule: path-coloring, routing: sssp, failover: reorder, failures: [{link: s1_0/3, at: 500ms}]}
+`), 0o600))
+	code, out, said := output(t, dir, "run", "dies.yaml", "-o", "r", "--yes")
+	expect.MustTrue(t, code == exitDone || code == exitInvalid, "exit %d: %s%s", code, out, said)
+	in := expect.Value(os.Open(filepath.Join(dir, "r", "failovers.csv")))(t)
+	defer in.Close()
+	rows := expect.Value(csv.NewReader(in).ReadAll())(t)
+	row := map[string]string{}
+	for i, name := range rows[0] {
+		row[name] = rows[len(rows)-1][i]
+	}
+	expect.MustTrue(t, len(rows) == 4 && row["case"] == "anew" && row["down"] == "s1_0/3-s1_2/2" && row["first_new_s"] != "", "%v", rows)
+	code, out, said = output(t, dir, "plan", "-t", "Dragonfly(1;4;1;4)", "--down", "s1_0/3", "-e", "sssp", "-o", "plan.txt")
+	expect.MustTrue(t, code == exitDone, "plan: exit %d: %s%s", code, out, said)
+	want := string(expect.Value(os.ReadFile(filepath.Join(dir, "plan.txt")))(t))
+	expect.True(t, strings.Contains(want, "# hash "+row["plan_hash"]+"\n"), "the plan is %s, want that of\n%.600s", row["plan_hash"], want)
+}

@@ -135,12 +135,11 @@ func modelled(c *cli.Context, said io.Writer, s *scenario.Scenario, planned []be
 // simulated shows the progress of a simulation.
 func simulated(t *live.Terminal, x sim.Step) {
 	head := fmt.Sprintf("[%d/%d] %s: ", x.Index+1, x.Count, x.Case.Name)
-	switch {
-	case x.Result != nil:
-		t.Line(fmt.Sprintf("%s%s: %.2f events/s per server over %s, efficiency %.3f, predicted %.3f", head, x.Case.Model,
-			x.Result.EventsPerSec.Mean, live.Seconds(time.Duration(x.Result.MeasuredSec*float64(time.Second))), x.Result.MeasuredEfficiency, x.Result.PredictedEfficiency))
-	default:
+	if r := x.Result; r == nil {
 		t.Passing("%s%s of %s", head, live.Seconds(x.Done), live.Seconds(x.Of))
+	} else {
+		t.Line(fmt.Sprintf("%s%s: %.2f events/s per server over %s, efficiency %.3f, predicted %.3f", head, x.Case.Model,
+			r.EventsPerSec.Mean, live.Seconds(time.Duration(r.MeasuredSec*float64(time.Second))), r.MeasuredEfficiency, r.PredictedEfficiency))
 	}
 }
 

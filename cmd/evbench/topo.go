@@ -24,11 +24,8 @@ func topoShowAction(c *cli.Context) error {
 }
 
 func topoConvertAction(c *cli.Context) error {
-	write := map[string]func(io.Writer, *netfile.Source) error{
-		"yaml":          func(w io.Writer, s *netfile.Source) error { return netfile.WriteYAML(w, s.Net) },
-		"ibnetdiscover": func(w io.Writer, s *netfile.Source) error { return netfile.WriteIB(w, s.Net) },
-		"ibsim":         func(w io.Writer, s *netfile.Source) error { return netfile.WriteSim(w, s.Net) },
-		"guid2lid":      func(w io.Writer, s *netfile.Source) error { return netfile.WriteGUID2LID(w, s.Net) },
+	write := map[string]func(io.Writer, *network.Network) error{
+		"yaml": netfile.WriteYAML, "ibnetdiscover": netfile.WriteIB, "ibsim": netfile.WriteSim, "guid2lid": netfile.WriteGUID2LID,
 	}[c.String("format")]
 	s, err := readSource(c, c.Args().First())
 	if err != nil {
@@ -37,7 +34,7 @@ func topoConvertAction(c *cli.Context) error {
 	if c.String("format") == "ibsim" && s.Net.Rated() {
 		fmt.Fprintln(c.App.ErrWriter, "the widths and speeds of cables are lost: a network for ibsim has none beyond EDR")
 	}
-	err = writeOut(c, func(w io.Writer) error { return write(w, s) })
+	err = writeOut(c, func(w io.Writer) error { return write(w, s.Net) })
 	if out := c.String("out"); err == nil && out != "" && out != "-" {
 		fmt.Fprintf(c.App.ErrWriter, "%s: %s with %s, as %s\n", out, show.Plural(s.Net.Hosts(), "host", "hosts"), show.Plural(s.Net.Switches(), "switch", "switches"), c.String("format"))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/results"
 	"evbench/results/store"
@@ -23,10 +24,7 @@ func traced(c *cli.Context) (store.Loaded, []*trace.Slice, error) {
 	if err != nil {
 		return run, nil, usage(err)
 	}
-	var names []string
-	for _, x := range run.Run.Summary.Cases {
-		names = append(names, x.Name)
-	}
+	names := lists.Of(run.Run.Summary.Cases, func(x results.Case) string { return x.Name })
 	if only != "" && !slices.Contains(names, only) {
 		return run, nil, usagef("--case: no case %q; %s", only, show.Choices(only, names))
 	}

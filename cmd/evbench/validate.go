@@ -15,6 +15,7 @@ import (
 	"evbench/cmd/open"
 	"evbench/internal/answer"
 	"evbench/internal/cmdline"
+	"evbench/internal/lists"
 	"evbench/internal/proc"
 	"evbench/results"
 	"evbench/scenario"
@@ -60,11 +61,7 @@ func validateAction(c *cli.Context) error {
 }
 
 func validatedAs(name string, s *scenario.Scenario, planned []bench.Planned) validated {
-	v := validated{File: name, Name: s.Name, Ranks: s.Tree.Servers() + 1}
-	for _, p := range planned {
-		v.Cases = append(v.Cases, p.Prediction)
-	}
-	return v
+	return validated{name, s.Name, s.Tree.Servers() + 1, lists.Of(planned, func(p bench.Planned) results.Prediction { return p.Prediction })}
 }
 
 func writeValidated(w io.Writer, all ...validated) error {
@@ -91,8 +88,12 @@ func planCases(c *cli.Context, name string, s *scenario.Scenario, err error) ([]
 }
 
 func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []bench.Planned) error {
+	fragment := s.Event.Fragment.String()
+	if s.Event.AutoPhase {
+		fragment = fmt.Sprintf("phase %s (%s)", scenario.Auto, s.Event.Phase)
+	}
 	fmt.Fprintf(w, "%s: valid; %s, %d servers, %s, fragment %s\n",
-		name, s.Topology(), s.Tree.Servers(), fabricText(s.Fabric), s.Event.Fragment)
+		name, s.Topology(), s.Tree.Servers(), fabricText(s.Fabric), fragment)
 	if s.Launch.Kind == scenario.LaunchSSH && s.Network == nil { // else there are no leaves
 		if err := open.WritePlaces(w, s); err != nil {
 			return err

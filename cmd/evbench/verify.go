@@ -83,7 +83,7 @@ func (*overTables) Error() string { return "it orders messages over given tables
 // readPlan reads a plan of version 1 or 2, valid or not, from a file or, "-", standard input. One of version 3 is an
 // *overTables.
 func readPlan(name string) (f *verify.File, o *verify.Ordered, err error) {
-	f, err = planFile(name, func(r io.Reader) (f *verify.File, err error) {
+	f, err = opened(name, func(r io.Reader) (f *verify.File, err error) {
 		in := bufio.NewReaderSize(r, 1<<16)
 		if head, _ := in.Peek(1 << 12); order.Is(head) {
 			given, err := order.Read(in, host.Room(order.MessageBytes))
@@ -114,10 +114,12 @@ func verifyOrder(c *cli.Context, name string, f *order.File) error {
 		if s.Net, err = s.Net.WithSomeLIDs(); err != nil {
 			return usage(err)
 		}
-		if c.IsSet("engine") {
-			with, err = computedWith(c, s)
-		} else {
+		if !c.IsSet("engine") {
 			with, err = judgedWith(c.String("tables"), s)
+		} else if t, wrong := givenTables(c, s); wrong == nil {
+			with, err = dumped(t)
+		} else {
+			err = wrong
 		}
 		if err != nil {
 			return err
@@ -137,12 +139,7 @@ func verifyOrder(c *cli.Context, name string, f *order.File) error {
 
 // judgedWith are tables of a file for a judge that reads them itself: as they are, or JSON as OpenSM's text.
 func judgedWith(name string, s *netfile.Source) (with order.Tables, err error) {
-	in, err := openRoutes(name)
-	if err != nil {
-		return with, err
-	}
-	defer in.Close()
-	text, err := io.ReadAll(atomicfile.Text(in))
+	text, err := opened(name, func(in io.Reader) ([]byte, error) { return io.ReadAll(atomicfile.Text(in)) })
 	if err != nil {
 		return with, err
 	}
@@ -156,27 +153,20 @@ func judgedWith(name string, s *netfile.Source) (with order.Tables, err error) {
 	return order.Tables{Net: s.Net, Dump: bytes.NewReader(text)}, nil
 }
 
-func computedWith(c *cli.Context, s *netfile.Source) (with order.Tables, err error) {
-	t, err := givenTables(c, s)
-	if err != nil {
-		return with, err
-	}
-	return dumped(t)
-}
-
 func dumped(t *lft.Tables) (order.Tables, error) {
 	var b bytes.Buffer
 	err := t.WriteDump(&b)
 	return order.Tables{Net: t.Net, Dump: &b}, err
 }
 
-func planFile[P any](name string, read func(io.Reader) (P, error)) (p P, err error) {
+// opened reads a file or, "-", standard input.
+func opened[T any](name string, read func(io.Reader) (T, error)) (x T, err error) {
 	if name == "-" {
 		return read(os.Stdin)
 	}
 	f, err := atomicfile.Open(name)
 	if err != nil {
-		return p, err
+		return x, usage(err)
 	}
 	defer f.Close()
 	return read(f)

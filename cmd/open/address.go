@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 
 	"evbench/controller/wire"
+	"evbench/internal/lists"
 	"evbench/site/host"
 )
 
@@ -73,9 +75,9 @@ func (c Choice) Addresses(f host.Facts) (Addresses, error) {
 	case c.Data != "":
 		data, err := ParseAddresses(c.Data)
 		if err != nil {
-			return nil, fmt.Errorf("--data: %w", err)
+			err = fmt.Errorf("--data: %w", err)
 		}
-		return data, nil
+		return data, err
 	case c.Port < 0 || c.Port > 65535:
 		return nil, fmt.Errorf("--data-port %d: must be 0..65535", c.Port)
 	}
@@ -109,14 +111,7 @@ func (c Choice) want() (host.Want, error) {
 // tables, each further one for a spine.
 func FindAddresses(f host.Facts, w host.Want, port int) (Addresses, error) {
 	ips, err := f.Choose(w)
-	if err != nil {
-		return nil, err
-	}
-	var data Addresses
-	for _, ip := range ips {
-		data = append(data, net.JoinHostPort(ip.String(), strconv.Itoa(port)))
-	}
-	return data, nil
+	return lists.Of(ips, func(ip netip.Addr) string { return net.JoinHostPort(ip.String(), strconv.Itoa(port)) }), err
 }
 
 func (a Addresses) at(listener string) (Addresses, error) {

@@ -3,6 +3,7 @@ package open
 import (
 	"fmt"
 	"io"
+	"maps"
 	"runtime"
 	"runtime/debug"
 
@@ -55,11 +56,11 @@ func NewBuild(version string) Build {
 // add adds a part with the build tag of its name to a list of b, if building it needs packages, or
 // says how to get it.
 func (b *Build) add(list *[]string, kind, name, needs string, built bool) {
-	switch {
-	case !built:
+	if !built {
 		b.Without = append(b.Without, lacking{kind + " " + name, fmt.Sprintf("install %s, then make build (go build -tags %s)", needs, name)})
 		return
-	case needs != "":
+	}
+	if needs != "" {
 		b.Tags = append(b.Tags, name)
 	}
 	*list = append(*list, name)
@@ -80,9 +81,7 @@ func (b Build) WriteText(w io.Writer) error {
 // Describe adds the build and this machine to a manifest.
 func (b Build) Describe(m *results.Manifest) {
 	m.Versions = map[string]string{"evbench": b.Version, "go": b.Go}
-	for path, v := range b.Modules {
-		m.Versions[path] = v
-	}
+	maps.Copy(m.Versions, b.Modules)
 	m.BuildTags = b.Tags
 	f, _ := host.Read() // an error is about interfaces, which are irrelevant here
 	m.Host, m.Cores, m.CPU, m.Kernel = f.Host, f.Cores, f.CPU, f.Kernel

@@ -10,6 +10,7 @@ import (
 
 	"evbench/fabric"
 	"evbench/internal/atomicfile"
+	"evbench/internal/lists"
 	"evbench/transport/tcp"
 )
 
@@ -104,11 +105,9 @@ func split(n, most int) [][]int {
 }
 
 func (p Processes) writeMembers(j fabric.Job, dir string, i int, ranks []int) (string, error) {
-	var members []Member
-	for _, rank := range ranks {
-		members = append(members, Member{j.Tree.Position(rank), p.Data(rank).String(), p.Inside(rank)})
-	}
-	text, err := json.Marshal(members)
+	text, err := json.Marshal(lists.Of(ranks, func(rank int) Member {
+		return Member{j.Tree.Position(rank), p.Data(rank).String(), p.Inside(rank)}
+	}))
 	if err != nil {
 		return "", err
 	}

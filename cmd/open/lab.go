@@ -58,6 +58,7 @@ func openLab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	n, _ := s.Network.(*anyshape.Network)
 	if n != nil {
 		o.Tree, o.Graph = nil, graphOf(n.Net, n.Nodes)
+		o.Graph.Links = s.Tree
 	}
 	l, err := lab.Start(ctx, o)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"evbench/companion"
 	"evbench/fabric"
+	"evbench/internal/lists"
 	"evbench/internal/proc"
 	"evbench/internal/trust"
 	"evbench/plan"
@@ -84,10 +85,7 @@ func (r ranks) command(ctx context.Context, launcher mpi.Launcher, j fabric.Job,
 	if err != nil {
 		return nil, err
 	}
-	servers := make([]string, j.Tree.Servers())
-	for rank := range servers {
-		servers[rank] = j.Tree.ServerName(rank) + ":1"
-	}
+	servers := lists.Make(j.Tree.Servers(), func(rank int) string { return j.Tree.ServerName(rank) + ":1" })
 	args := slices.Concat([]string{j.Tree.ServerName(0), "exec", "mpirun"},
 		launcher.Options(mpi.Needs{Network: r.f.lab.Addresses().Path(companion.Single).String(), Agent: agent, Scratch: dir}),
 		[]string{"--mca", "btl", "self,tcp"})

@@ -69,11 +69,8 @@ func graphOf(n *network.Network, hosts []network.Node) *lab.Graph {
 	return g
 }
 
-// installTables gives each switch a route to each server, by the tables, and each server one to all others.
-// It reads them back.
-func installTables(ctx context.Context, target companion.Target, l *lab.Lab, t *lft.Tables, hosts []network.Node) error {
-	var want companion.Routes
-	all := netip.PrefixFrom(l.Addr(0, companion.Single), 16).Masked()
+// routesOf gives each switch a route to each server, by the tables.
+func routesOf(l *lab.Lab, t *lft.Tables, hosts []network.Node) (want companion.Routes) {
 	for i := range t.Net.Switches() {
 		table := companion.Table{Node: companion.Node(i)}
 		for rank, v := range hosts {
@@ -83,6 +80,13 @@ func installTables(ctx context.Context, target companion.Target, l *lab.Lab, t *
 		}
 		want = append(want, table)
 	}
+	return want
+}
+
+// installTables installs the routes of tables, and gives each server one to all others. It reads them back.
+func installTables(ctx context.Context, target companion.Target, l *lab.Lab, t *lft.Tables, hosts []network.Node) error {
+	want := routesOf(l, t, hosts)
+	all := netip.PrefixFrom(l.Addr(0, companion.Single), 16).Masked()
 	for rank := range hosts {
 		want = append(want, companion.Table{Node: companion.Node(l.Server(rank)), Routes: []companion.Route{{Prefix: all, Via: []companion.Port{0}}}})
 	}
@@ -131,18 +135,21 @@ const maxDump = 1 << 30
 type givenTables struct{ plan *plan.Plan }
 
 // Files implements companion.Tables: nothing is installed.
-func (givenTables) Files() ([]companion.File, error) { return nil, errCables }
+func (givenTables) Files() ([]companion.File, error) {
+	return nil, errors.New("evbench installs no tables on a network that is no tree")
+}
 
-// A networkLab is the lab of a network of any shape. Its cables stay up: the tables of a case do not lead
-// over the dead ones.
+// A networkLab is the lab of a network of any shape. Links of the servers' tree stand for its cables between
+// switches; the tables of a case do not lead over those that are dead from its start, which stay up.
 type networkLab struct {
 	*labFabric
 	net *anyshape.Network
 }
 
-var errCables = errors.New("cables of a network that is no tree do not change during a run")
-
 func (f *networkLab) Install(ctx context.Context, p *plan.Plan) error {
+	if err := f.lab.SetDead(ctx, p.Tree.Dead()); err != nil {
+		return err
+	}
 	return installTables(ctx, f.target, f.lab, anyshape.LFT(p), f.net.Nodes)
 }
 
@@ -151,7 +158,7 @@ func (f *networkLab) Counters(context.Context) ([]results.LinkCount, error) {
 	if err != nil {
 		return nil, fmt.Errorf("link counters: %w", err)
 	}
-	names := f.net.Cables()
+	names := f.net.LabCables()
 	out := make([]results.LinkCount, len(counts))
 	for i, c := range counts {
 		out[i] = results.LinkCount{Link: names[i/2], Direction: []string{"up", "down"}[i%2], Bytes: c.Bytes, Packets: c.Packets, Drops: c.Drops}
@@ -159,10 +166,6 @@ func (f *networkLab) Counters(context.Context) ([]results.LinkCount, error) {
 	return out, nil
 }
 
-func (f *networkLab) Dead() ([]topology.Link, error) { return nil, nil }
-
-func (f *networkLab) WatchCables(context.Context, func(topology.CableEvent)) error { return nil }
-
-func (f *networkLab) SetLinks(context.Context, []topology.Link, bool) error { return errCables }
-
-func (f *networkLab) Network(*plan.Plan, string) (loop.Network, error) { return nil, errCables }
+func (f *networkLab) Network(p *plan.Plan, _ string) (loop.Network, error) {
+	return &managed{networkLab: f, plan: p}, nil
+}

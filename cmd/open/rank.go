@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"evbench/controller/wire"
+	"evbench/internal/lists"
 	"evbench/internal/proc"
 	"evbench/scenario"
 	"evbench/site/mpi"
@@ -116,10 +117,7 @@ func (r *Rank) Enter() error {
 	}
 	w, err := openers[r.over.Name].start(r.Place, r.s.Timeout)
 	if absent, ok := errors.AsType[*mpi.AbsentError](err); ok {
-		absent.Self = r.nameOf(r.Place.Rank)
-		for _, rank := range absent.Ranks {
-			absent.Names = append(absent.Names, r.nameOf(rank))
-		}
+		absent.Self, absent.Names = r.nameOf(r.Place.Rank), lists.Of(absent.Ranks, r.nameOf)
 		return absent
 	}
 	if err != nil {

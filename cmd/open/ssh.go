@@ -19,6 +19,7 @@ import (
 	"evbench/fabric"
 	"evbench/internal/atomicfile"
 	"evbench/internal/hostlist"
+	"evbench/internal/lists"
 	"evbench/internal/proc"
 	"evbench/scenario"
 	"evbench/site/host"
@@ -118,12 +119,8 @@ func WritePlaces(w io.Writer, s *scenario.Scenario) error {
 		return proc.Usage(err)
 	}
 	for leaf := range s.Tree.Leaves() {
-		var names []string
-		for _, at := range servers[s.Tree.First(leaf):][:s.Tree.On(leaf)] {
-			names = append(names, at.Name())
-		}
-		if len(names) > 0 {
-			fmt.Fprintf(w, "  leaf%d: %s\n", leaf, hostlist.Compress(names))
+		if on := servers[s.Tree.First(leaf):][:s.Tree.On(leaf)]; len(on) > 0 {
+			fmt.Fprintf(w, "  leaf%d: %s\n", leaf, hostlist.Compress(lists.Of(on, host.Server.Name)))
 		}
 	}
 	return nil
@@ -246,14 +243,11 @@ func (r *SSH) Launch(ctx context.Context, j fabric.Job) (wait func() error, err 
 	}
 	var start []host.Worker
 	for _, at := range r.servers {
-		var data Addresses
 		own, cpus := r.addresses[at.Host], r.launch.CPUs
 		if at.Address != "" {
 			own, cpus = []string{at.Address}, cmp.Or(cpus, r.beside(at))
 		}
-		for _, a := range own {
-			data = append(data, net.JoinHostPort(a, strconv.Itoa(r.launch.DataPort+at.Nth)))
-		}
+		data := Addresses(lists.Of(own, func(a string) string { return net.JoinHostPort(a, strconv.Itoa(r.launch.DataPort+at.Nth)) }))
 		args := []string{
 			"--controller", controller, "--token-file", "-", "--end-with-stdin", "--transport", r.over,
 			"--id", strconv.Itoa(j.Tree.Position(at.Rank)), "--data", data.String(),

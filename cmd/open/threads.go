@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/fabric"
+	"evbench/internal/lists"
 	"evbench/site/host"
 	"evbench/transport/tcp"
 	"evbench/worker"
@@ -52,11 +53,7 @@ func beside(ctx context.Context, j fabric.Job, all []thread, sockets Sockets) (w
 	listeners := make([]*tcp.Listener, 0, len(all))
 	closeAll := func() error {
 		runtime.GOMAXPROCS(was)
-		var errs []error
-		for _, l := range listeners {
-			errs = append(errs, l.Close())
-		}
-		return errors.Join(errs...)
+		return errors.Join(lists.Of(listeners, (*tcp.Listener).Close)...)
 	}
 	for _, t := range all {
 		t.socket.Token = j.Token

@@ -45,11 +45,7 @@ func (b *Lab) Counters() ([]Count, error) {
 // sendingEnds returns which end of a cable sends upwards, away from the servers, and which
 // downwards. End 0 is at the leaf, or at the lower of two switches; in a graph the first.
 func (b *Lab) sendingEnds(cable int) (up, down int) {
-	first := 0
-	if b.tree != nil {
-		first = b.tree.LowerLinks()
-	}
-	if cable >= first && cable < first+b.Nodes()-b.below {
+	if cable >= b.low && cable < b.low+b.servers() {
 		return 1, 0
 	}
 	return 0, 1

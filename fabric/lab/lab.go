@@ -20,7 +20,7 @@ import (
 
 type Options struct {
 	// Tree is the fabric. Its dead links are built too and then taken down. A Graph stands in its place for
-	// a network of any shape: servers have their addresses for routing tables alone, and cables stay up.
+	// a network of any shape: servers have their addresses for routing tables alone.
 	Tree  *topology.Tree
 	Graph *Graph
 	// Rate limits each direction of each cable, in bit/s. 0 means no limit.
@@ -40,13 +40,15 @@ type Options struct {
 }
 
 // A Graph is switches, by name, with a number of ports each, the switch and port of each server, and the
-// cables between switches. Times says how many times Rate a cable has, nil: once.
+// cables between switches. Times says how many times Rate a cable has, nil: once. Links is a tree of which
+// link i stands for cable i where cables are watched or change.
 type Graph struct {
 	Switches []string
 	Ports    []int
 	Servers  []topology.End
 	Cables   [][2]topology.End
 	Times    []float64
+	Links    *topology.Tree
 }
 
 const defaultMTU = 9000

@@ -74,9 +74,12 @@ const (
 // A layout is everything about a lab that does not depend on the kernel. It is plain data.
 type layout struct {
 	tree   *topology.Tree // nil: of a graph
-	below  int            // switches, the nodes before the servers
-	paths  int            // addresses of a server beside the one for routing tables
-	names  []string       // of the nodes
+	links  *topology.Tree // whose links are the cables between switches
+	low    int            // cables before those of the servers
+	at     map[place]side
+	below  int      // switches, the nodes before the servers
+	paths  int      // addresses of a server beside the one for routing tables
+	names  []string // of the nodes
 	cables []cable
 	ports  [][]Port // [node]
 	shape  shape
@@ -85,7 +88,7 @@ type layout struct {
 
 func newLayout(o Options) *layout {
 	t := o.Tree
-	y := &layout{tree: t, shape: newShape(o.Rate, o.Phase), mtu: o.MTU}
+	y := &layout{tree: t, links: t, at: map[place]side{}, shape: newShape(o.Rate, o.Phase), mtu: o.MTU}
 	if o.Packets {
 		y.shape.gsoSeg = 1
 	}
@@ -102,18 +105,18 @@ func newLayout(o Options) *layout {
 		y.names = append(y.names, t.ServerName(r))
 		y.ports = append(y.ports, make([]Port, 1))
 	}
-	low := t.LowerLinks()
-	y.links(0, low)
+	y.low = t.LowerLinks()
+	y.joinLinks(0, y.low)
 	for r := range t.Servers() {
 		y.join(Node(t.Leaf(r)), t.Slot(r), y.server(r), 0)
 	}
-	y.links(low, t.AllLinks())
+	y.joinLinks(y.low, t.AllLinks())
 	return y
 }
 
 // graph lays out a network of any shape: cables to servers first.
 func (y *layout) graph(g *Graph) {
-	y.below, y.names = len(g.Switches), slices.Clone(g.Switches)
+	y.below, y.names, y.links = len(g.Switches), slices.Clone(g.Switches), g.Links
 	for _, n := range g.Ports {
 		y.ports = append(y.ports, make([]Port, n))
 	}
@@ -136,7 +139,7 @@ func (y *layout) graph(g *Graph) {
 	}
 }
 
-func (y *layout) links(from, to int) {
+func (y *layout) joinLinks(from, to int) {
 	for id := from; id < to; id++ {
 		l := y.tree.LinkOf(id)
 		low, high := y.tree.Ends(l)
@@ -150,7 +153,45 @@ func (y *layout) links(from, to int) {
 	}
 }
 
-func (y *layout) cable(l topology.Link) int { return int(y.tree.UpWire(l)) / 2 }
+// A place is an interface of a node, by its index; a side is which end of a cable it is.
+type (
+	place struct {
+		node  Node
+		index int
+	}
+	side struct{ cable, end int }
+)
+
+func (y *layout) cable(l topology.Link) int {
+	id := y.links.LinkID(l)
+	if id >= y.low {
+		id += y.servers()
+	}
+	return id
+}
+
+// between are the cables between switches.
+func (y *layout) between() int { return len(y.cables) - y.servers() }
+
+// linkAt returns the link between switches at an interface, and whether it is the upper end.
+func (y *layout) linkAt(n Node, index int) (l topology.Link, upper, ok bool) {
+	at, ok := y.at[place{n, index}]
+	switch id := at.cable; {
+	case !ok || id >= y.low && id < y.low+y.servers():
+		return l, false, false
+	case id >= y.low:
+		at.cable -= y.servers()
+	}
+	return y.links.LinkOf(at.cable), at.end == 1, true
+}
+
+// cableName names a cable: a link, or the cable of a server.
+func (y *layout) cableName(id int) string {
+	if l, _, ok := y.linkAt(y.cables[id].ends[0].node, y.cables[id].ends[0].index); ok {
+		return y.links.LinkName(l)
+	}
+	return y.names[y.server(id-y.low)] + "-" + y.names[y.cables[id].ends[0].node]
+}
 
 // join appends the cable between a port of a leaf, or of a pod's switch, and a port of another
 // node. The order of calls is the order of topology.Wire.
@@ -159,7 +200,8 @@ func (y *layout) join(low Node, port int, other Node, otherPort int) *cable {
 	a := end{low, port, y.names[other], lowIndex + port, mac(id, 0)}
 	b := end{other, otherPort, y.names[low], otherIndex + otherPort, mac(id, 1)}
 	y.cables = append(y.cables, cable{[2]end{a, b}, 1})
-	for _, e := range []end{a, b} {
+	for i, e := range []end{a, b} {
+		y.at[place{e.node, e.index}] = side{id, i}
 		y.ports[e.node][e.port] = Port{Name: e.name, Index: e.index, Gateway: gateway(e.port)}
 	}
 	return &y.cables[id]

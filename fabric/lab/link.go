@@ -58,8 +58,8 @@ func (b *Lab) SetDead(ctx context.Context, dead []topology.Link) error {
 		want[l] = true
 	}
 	var live []topology.Link
-	for id := range b.tree.AllLinks() {
-		if link := b.tree.LinkOf(id); !want[link] {
+	for id := range b.between() {
+		if link := b.links.LinkOf(id); !want[link] {
 			live = append(live, link)
 		}
 	}
@@ -80,8 +80,8 @@ func (b *Lab) Dead() ([]topology.Link, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []topology.Link
-	for id := range b.tree.AllLinks() {
-		if link := b.tree.LinkOf(id); b.down[b.cable(link)] {
+	for id := range b.between() {
+		if link := b.links.LinkOf(id); b.down[b.cable(link)] {
 			out = append(out, link)
 		}
 	}
@@ -294,31 +294,20 @@ func (b *Lab) Watch(ctx context.Context, events chan<- topology.LinkEvent) error
 // WatchCables tells which cables are down, those of servers included, and then each change, one at
 // a time, until ctx ends. It changes nothing, and returns like Watch.
 func (b *Lab) WatchCables(ctx context.Context, tell func(topology.CableEvent)) error {
-	type place struct {
-		node  Node
-		index int
-	}
-	sides := map[place][2]int{} // cable and side
-	for id, c := range b.cables {
-		for side, e := range c.ends {
-			sides[place{e.node, e.index}] = [2]int{id, side}
-		}
-	}
 	var mu sync.Mutex
 	down := make([][2]bool, len(b.cables))
 	return b.follow(ctx, func(_ context.Context, x said) error {
-		at, ok := sides[place{x.node, x.index}]
+		at, ok := b.at[place{x.node, x.index}]
 		if !ok {
 			return nil
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		now := &down[at[0]]
+		now := &down[at.cable]
 		was := *now != [2]bool{}
-		now[at[1]] = !x.running
+		now[at.end] = !x.running
 		if is := *now != [2]bool{}; is != was {
-			name, _ := b.tree.WireName(topology.Wire(2 * at[0]))
-			tell(topology.CableEvent{Cable: name, Up: was, Seen: x.seen})
+			tell(topology.CableEvent{Cable: b.cableName(at.cable), Up: was, Seen: x.seen})
 		}
 		return nil
 	})
@@ -411,15 +400,4 @@ func (t *tracker) note(s state) (news, reread bool) {
 	t.running[s.index] = s.running
 	delete(t.stale, s.index)
 	return !seen || was != s.running || reread, reread
-}
-
-// linkAt returns the link between switches at an interface of a switch, and whether it is the upper
-// end.
-func (b *Lab) linkAt(n Node, index int) (l topology.Link, upper, ok bool) {
-	first := otherIndex
-	if index >= lowIndex {
-		first = lowIndex
-	}
-	l, upper, ok = b.tree.LinkAt(int(n), index-first)
-	return l, upper, ok && upper == (first == otherIndex)
 }

@@ -41,7 +41,7 @@ var only = map[string]string{
 
 // pure are the packages that decide: no sockets, no files, no clock of their own.
 var pure = strings.Fields(`
-	internal/unit internal/coloring internal/heap internal/parallel internal/show internal/kept internal/answer internal/hostlist
+	internal/unit internal/coloring internal/heap internal/parallel internal/show internal/lists internal/kept internal/answer internal/hostlist
 	internal/yamldoc internal/rules scenarios
 	topology scheduler scheduler/schedules scheduler/pods scheduler/repair scheduler/internal/fattree scheduler/internal/slots scheduler/internal/split
 	scheduler/internal/phases scheduler/internal/paths scheduler/internal/traffic routing plan plan/verify builder builder/modes barrier transport results failover

@@ -2,7 +2,9 @@
 //
 // The tables are those that the network has (routing loaded), or those of an engine, also without the
 // dead cables of the case. Over them messages go in the order of ranks, in the best order found (package
-// order), or in none. Who imports the package has scenarios know such networks.
+// order), or in none. When a cable dies during a case, the engine makes the tables anew, as the manager of a
+// network does, and the policy reorder plans the order anew over those that are read. Who imports the package
+// has scenarios know such networks.
 package anyshape
 
 import (
@@ -57,7 +59,7 @@ type Network struct {
 	loaded *lft.Tables // nil: none are given
 
 	mu    sync.Mutex
-	plans map[string]*over // by routing, dead cables, schedule and roles
+	plans map[string]*over // by routing, dead cables, schedule, policy and roles
 }
 
 // Open opens the network of a notation or, with files, of a file; see scenario.Networks.
@@ -115,9 +117,25 @@ func (n *Network) Servers() int { return len(n.Nodes) }
 func (n *Network) Loaded() bool { return n.loaded != nil }
 
 // Cut implements scenario.Network.
-func (n *Network) Cut(cables []string) error {
-	_, err := n.Net.Degrade(cables)
-	return err
+func (n *Network) Cut(names []string) (out []int, err error) {
+	number, index := map[network.End]int{}, network.Names(n.Net)
+	for i, c := range n.Net.SwitchCables() {
+		number[c.A], number[c.B] = i, i
+	}
+	for _, name := range names {
+		cables, err := index.Down(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range cables {
+			i, between := number[c.A]
+			if !between {
+				return nil, fmt.Errorf("%s: %s is the cable of a server, without which it sends nothing", name, n.cable(c))
+			}
+			out = append(out, i)
+		}
+	}
+	return out, nil
 }
 
 // cable names a cable by its ports, that of a host by the host and the switch.
@@ -128,32 +146,57 @@ func (n *Network) cable(c network.Cable) string {
 	return n.Net.EndName(c.A) + "-" + n.Net.EndName(c.B)
 }
 
-// Cables are the cables that a lab of the network has, in its order: those of the servers, then those
-// between switches.
+// Cables implements scenario.Network.
 func (n *Network) Cables() (names []string) {
-	for _, v := range n.Nodes {
-		names = append(names, n.cable(network.Cable{A: network.End{Node: v, Port: 1}, B: n.Net.Leaf(v)}))
-	}
 	for _, c := range n.Net.SwitchCables() {
 		names = append(names, n.cable(c))
 	}
 	return names
 }
 
-// tables are those of a routing, in the network without dead cables.
-func (n *Network) tables(routing string, dead []string) (*lft.Tables, error) {
-	if routing == scenario.Loaded {
+// LabCables are the cables that a lab of the network has, in its order: those of the servers, then those
+// between switches.
+func (n *Network) LabCables() (names []string) {
+	for _, v := range n.Nodes {
+		names = append(names, n.cable(network.Cable{A: network.End{Node: v, Port: 1}, B: n.Net.Leaf(v)}))
+	}
+	return append(names, n.Cables()...)
+}
+
+// tables are those that the routing of a case makes without its dead cables and those of its servers' tree.
+func (n *Network) tables(c scenario.Case, servers *topology.Tree) (*lft.Tables, error) {
+	if c.Routing == scenario.Loaded {
 		return n.loaded, nil
 	}
-	net, err := n.Net.Degrade(dead)
+	net, err := n.Net.Degrade(c.Down)
 	if err != nil {
 		return nil, err
 	}
-	t, err := engines.Compute(routing, net, engines.Options{Roots: n.roots})
+	all, dead := n.Net.SwitchCables(), []network.Cable(nil)
+	for _, l := range servers.Dead() {
+		dead = append(dead, all[servers.LinkID(l)])
+	}
+	t, err := engines.Compute(c.Routing, net.Without(dead, nil), engines.Options{Roots: n.roots, Partial: len(dead) > 0})
 	if err != nil {
-		return nil, fmt.Errorf("routing %s: %w", routing, err)
+		return nil, fmt.Errorf("routing %s: %w", c.Routing, err)
 	}
 	return t, nil
+}
+
+// Tables are those that the manager of the network makes for the case of a plan when links of its servers'
+// tree have died.
+func (n *Network) Tables(p *plan.Plan, servers *topology.Tree) (*lft.Tables, error) {
+	return n.tables(p.Over.(*over).of, servers)
+}
+
+// Again plans the case of a plan over the tables that the network has now. servers has its dead links.
+func (n *Network) Again(p *plan.Plan, t *lft.Tables, servers *topology.Tree) (*plan.Plan, error) {
+	c := p.Over.(*over).of
+	x, err := n.follow(c, t, servers)
+	if err != nil {
+		return nil, err
+	}
+	return x.plan(c, servers), nil
 }
 
 // Plan implements bench.Planner.
@@ -162,6 +205,10 @@ func (n *Network) Plan(c scenario.Case, servers *topology.Tree) (*plan.Plan, err
 	if err != nil {
 		return nil, err
 	}
+	return x.plan(c, servers), nil
+}
+
+func (x *over) plan(c scenario.Case, servers *topology.Tree) *plan.Plan {
 	p := &plan.Plan{Tree: servers, Routing: c.Routing, Over: x}
 	p.Bound.Phases = int(math.Ceil(x.Bound.Time))
 	if c.Schedule != "" {
@@ -173,20 +220,43 @@ func (n *Network) Plan(c scenario.Case, servers *topology.Tree) (*plan.Plan, err
 			}
 		})
 	}
-	return p, nil
+	return p
 }
 
 func (n *Network) over(c scenario.Case, servers *topology.Tree) (*over, error) {
-	key := strings.Join(append([]string{c.Routing, c.Schedule, servers.Words().Lines()}, c.Down...), "\n")
+	var first *over
+	if c.Failover == nil && len(servers.Dead()) > 0 { // whose order the messages keep
+		var err error
+		if first, err = n.over(c, servers.Healthy()); err != nil {
+			return nil, err
+		}
+	}
+	key := strings.Join(append([]string{c.Routing, c.Schedule, fmt.Sprint(first != nil), servers.Words().Lines()}, c.Down...), "\n")
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if x := n.plans[key]; x != nil {
 		return x, nil
 	}
-	t, err := n.tables(c.Routing, c.Down)
+	t, err := n.tables(c, servers)
 	if err != nil {
 		return nil, err
 	}
+	x, err := n.follow(c, t, servers)
+	if err != nil {
+		return nil, err
+	}
+	if first != nil {
+		x.Schedule, x.contends = first.Schedule, true
+	}
+	if n.plans == nil {
+		n.plans = map[string]*over{}
+	}
+	n.plans[key] = x
+	return x, nil
+}
+
+// follow takes the order of a case over tables.
+func (n *Network) follow(c scenario.Case, t *lft.Tables, servers *topology.Tree) (*over, error) {
 	o := order.Options{Nodes: n.Nodes, Reads: roles(servers.Reads, len(n.Nodes)), Builds: roles(servers.Builds, len(n.Nodes))}
 	p, err := order.Follow(n.name, t, o)
 	if err != nil {
@@ -198,12 +268,7 @@ func (n *Network) over(c scenario.Case, servers *topology.Tree) (*over, error) {
 	case schedules.LinearShift:
 		p.Schedule = p.LinearShift()
 	}
-	x := &over{Plan: p, net: n, contends: c.Schedule != schedules.PathColoring}
-	if n.plans == nil {
-		n.plans = map[string]*over{}
-	}
-	n.plans[key] = x
-	return x, nil
+	return &over{Plan: p, net: n, of: c, contends: c.Schedule != schedules.PathColoring}, nil
 }
 
 // roles are the ranks that have one, nil if all do.
@@ -223,6 +288,7 @@ func roles(has func(rank int) bool, ranks int) []bool {
 type over struct {
 	*order.Plan
 	net      *Network
+	of       scenario.Case
 	contends bool // messages may share links
 }
 

@@ -77,7 +77,7 @@ func TestCosts(t *testing.T) {
 func TestCables(t *testing.T) {
 	s, planned := prepare(t, "topology: Dragonfly(2;4;1;5)"+fmt.Sprintf(cases, "sssp"))
 	known := map[string]bool{}
-	for _, name := range s.Network.(*anyshape.Network).Cables() {
+	for _, name := range s.Network.(*anyshape.Network).LabCables() {
 		expect.True(t, !known[name], "two cables are %s", name)
 		known[name] = true
 	}
@@ -85,6 +85,29 @@ func TestCables(t *testing.T) {
 		link, _ := planned[0].Plan.WireName(w)
 		expect.True(t, known[link], "%s is no cable of the lab", link)
 	}
+}
+
+// TestTimed: without a policy messages keep their order over the tables that the manager makes anew, and share
+// links; with reorder they get the order that a case has from whose start the cable is dead.
+func TestTimed(t *testing.T) {
+	at := func(failures, failover string, links ...topology.Link) *plan.Plan {
+		s, planned := prepare(t, "topology: Dragonfly(1;4;1;4)\ncontrol: off\nfabric: {kind: lab, rate: 100Mbit/s}\ncases: [{schedule: path-coloring, routing: sssp, duration: 4s"+failover+failures+"}]\n")
+		tree := expect.Value(planned[0].Plan.Tree.Without(links...))(t)
+		return expect.Value(bench.PlanFor(s, planned[0].Case, tree))(t)
+	}
+	timed := ", failures: [{link: s1_0/3, at: 1s}]"
+	_, planned := prepare(t, "topology: Dragonfly(1;4;1;4)\ncontrol: off\ncases: [{schedule: path-coloring, routing: sssp"+timed+"}]\n")
+	link := planned[0].Timed[0].Links
+	kept, anew, dead := at(timed, "", link...), at(timed, ", failover: reorder", link...), at(", failures: [s1_0/3]", "")
+	expect.Equal(t, anew.Hash(), dead.Hash(), "plans without the cable")
+	expect.OK(t, kept.Judge())
+	for src, dst := range kept.Tree.Pairs {
+		before, _ := planned[0].Plan.Schedule.At(src, dst)
+		after, _ := kept.Schedule.At(src, dst)
+		expect.MustTrue(t, before == after, "%d to %d: phase %d, then %d", src, dst, before, after)
+	}
+	slow, fast := kept.Cost(plan.Equal, 1).Synchronised(), anew.Cost(plan.Equal, 1).Synchronised()
+	expect.True(t, slow < fast, "the old order over new tables has the efficiency %g, the new one %g", slow, fast)
 }
 
 func TestDeadCables(t *testing.T) {
@@ -135,6 +158,14 @@ func TestRefuses(t *testing.T) {
 		{"cases: [{routing: loaded}]", "tables of the network are not given; write tables: FILE"},
 		{"cases: [{failures: [x]}]", "no node, port or cable \"x\""},
 		{"cases: [{failures: [{random: {count: 1}}]}]", "must be the name of a cable"},
+		{"cases: [{failures: [h0]}]", "h0: h0-s1_0 is the cable of a server, without which it sends nothing"},
+		{"cases: [{schedule: path-coloring, failover: fors, failures: [{link: s1_0/3, at: 1s}]}]", "those of path-coloring do not"},
+		{"cases: [{schedule: path-coloring, failover: minhop, failures: [{link: s1_0/3, at: 1s}]}]", "cases[0].failover: the tables of a network that is no tree are not evbench's to change; take reorder"},
+		{"cases: [{schedule: linear-shift, failover: reorder, failures: [{link: s1_0/3, at: 1s}]}]", "cases[0].schedule: policy reorder plans the order anew; take path-coloring"},
+		{"duration: 2s\ncases: [{schedule: path-coloring, failures: [{link: s1_0/3, at: 3s}]}]", "cases[0].failures[0]: begins at 3s, but the case ends at 2s"},
+		{"cases: [{schedule: path-coloring, failures: [{link: s1_0/99, at: 1s}]}]", "cases[0].failures[0].link: "},
+		{"fabric: hosts\ncases: [{schedule: path-coloring, failures: [{link: s1_0/3, at: 1s}]}]", "cases[0].failures: evbench takes no cable of a network down that is no tree"},
+		{"fabric: hosts\ncases: [{schedule: path-coloring, failover: reorder}]", "cases[0].failover: cables are watched in the lab alone"},
 		{"fabric: emulate\ncases: [{routing: sssp}]", "fabric: the fabric emulate models trees"},
 		{"fabric: {kind: lab, lossless: true}\ncases: [{routing: sssp}]", "fabric.lossless is simulated for trees"},
 		{"fill: [1]\ncases: [{routing: sssp}]", "leave fill, spines and cables out"},
@@ -153,4 +184,6 @@ func TestRefuses(t *testing.T) {
 		"path-coloring is an order over given tables; write tables: FILE, or take fors")
 	expect.Error(t, expect.Err(scenario.Read("test.yaml", strings.NewReader("topology: FT(2;4,4)\ncases: [{schedule: linear-shift, routing: minmax}]\n"))),
 		"minmax is for networks that are no trees")
+	expect.Error(t, expect.Err(scenario.Read("test.yaml", strings.NewReader("topology: FT(2;4,4)\ncases: [{schedule: linear-shift, failover: reorder}]\n"))),
+		"reorder is for networks that are no trees, or with tables; on a tree take fors")
 }

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"evbench/bench"
 	"evbench/builder"
 	"evbench/builder/modes"
+	"evbench/internal/show"
 	"evbench/internal/unit"
 	"evbench/scenario"
 )
@@ -28,12 +30,12 @@ const (
 	muchToSend    = "{phase: 10ms}" // short phases have small packets, as low rates do
 )
 
-// MeasureMachine measures this machine; try returns the efficiency of the control of a scenario at
-// its rate (see TryRate).
-func MeasureMachine(try func(*scenario.Scenario) (float64, error)) (Machine, error) {
+// MeasureMachine measures this machine on a kind of fabric, the lab or the emulation; try returns the
+// efficiency of the control of a scenario at its rate (see TryRate).
+func MeasureMachine(kind string, try func(*scenario.Scenario) (float64, error)) (Machine, error) {
 	var m Machine
 	for _, event := range []string{nothingToSend, muchToSend} {
-		text := fmt.Sprintf("topology: %s\nfabric: {rate: %s}\nevent: %s\ndeliver: discard\ntimeout: 1m\ncases: [{}]\n", machineTree, machineRate, event)
+		text := fmt.Sprintf("topology: %s\nfabric: {kind: %s, rate: %s}\nevent: %s\ndeliver: discard\ntimeout: 1m\ncases: [{}]\n", machineTree, kind, machineRate, event)
 		s, err := scenario.Read("machine", strings.NewReader(text))
 		if err != nil {
 			return Machine{}, err
@@ -78,7 +80,10 @@ type Forecast struct {
 	CarriedBitPerSec float64 `json:"carried_bit_per_s"` // of a link, when as many servers as possible receive at once
 	PhaseSec         float64 `json:"phase_s"`           // without its barrier
 	BarrierSec       float64 `json:"barrier_s"`         // 0: no case has barriers
+	RoundSec         float64 `json:"round_s,omitempty"` // a slice of each case and of the control; 0: not known
 	Machine          Machine `json:"machine"`
+
+	rounds scenario.Rounds
 }
 
 // NewForecast returns the forecast for a scenario in the lab. A process may have the files of inOne
@@ -102,6 +107,45 @@ func NewForecast(s *scenario.Scenario, m Machine, inOne int, usable uint64) Fore
 		f.BarrierSec = m.PhaseSec * float64(n) / float64(m.Servers)
 	}
 	return f
+}
+
+// Untried reports whether a tree is too large for tries of a link rate.
+func Untried(s *scenario.Scenario) bool { return leastTry(s) > RateLimit }
+
+// Settle sets the phase of a scenario whose phase is auto, and the rate of one whose rate is auto and whose
+// tree is too large for tries (SearchRate): the phase is such that barriers take a twentieth of the time, and a
+// fragment is well above the bursts that links let pass at once; the rate is half of what links carry, which
+// leaves the other half to the barriers.
+func (f Forecast) Settle(s *scenario.Scenario) error {
+	if s.Fabric.AutoRate && Untried(s) {
+		if err := s.SettleRate(max(roundDown(f.CarriedBitPerSec/2), 1e6)); err != nil {
+			return err
+		}
+	}
+	if !s.Event.AutoPhase {
+		return nil
+	}
+	phase := max(time.Duration(f.BarrierSec*(1-mostLost)/mostLost*1e9), shortest(s.Fabric), tryPhaseMin)
+	return s.SettlePhase(min(roundUp(phase), scenario.MaxPhase))
+}
+
+// shortest is how long the least fragment that tells cases apart takes at the rate of a fabric.
+func shortest(f scenario.Fabric) time.Duration {
+	return time.Duration(8 * leastFragment / f.BitPerSec() * 1e9)
+}
+
+// Rounds sets how long a round of planned cases takes: the exchanges that each throws away, and as many as
+// its duration needs.
+func (f *Forecast) Rounds(s *scenario.Scenario, planned []bench.Planned) {
+	f.RoundSec, f.rounds = 0, s.Rounds
+	for _, p := range planned {
+		if p.Prediction.Efficiency <= 0 {
+			f.RoundSec = 0
+			return
+		}
+		exchange := s.ExchangeTime().Seconds() / p.Prediction.Efficiency / (1 - f.Lost())
+		f.RoundSec += exchange * (float64(s.Warmup) + math.Ceil(p.Duration.Seconds()/exchange))
+	}
 }
 
 // EventBytes is the memory of the event buffers of the given number of servers of a scenario.
@@ -130,6 +174,27 @@ func (f Forecast) Carried() bool { return f.RateBitPerSec <= f.CarriedBitPerSec 
 // Lost is the share of the time that barriers take.
 func (f Forecast) Lost() float64 { return f.BarrierSec / (f.BarrierSec + f.PhaseSec) }
 
+// Time says how long a run takes, "" where it is not known.
+func (f Forecast) Time() string {
+	round, r := time.Duration(f.RoundSec*1e9), f.rounds
+	switch {
+	case round == 0:
+		return ""
+	case r.Count > 0:
+		return fmt.Sprintf("%s of about %s, %s in all", show.Plural(r.Count, "round", "rounds"), rough(round), rough(time.Duration(r.Count)*round))
+	case 2*round > r.Limit:
+		return fmt.Sprintf("one round of about %s, for the limit is %s: no interval", rough(round), r.Limit)
+	}
+	return fmt.Sprintf("at most %s of about %s, for the limit is %s", show.Plural(int(r.Limit/round), "round", "rounds"), rough(round), r.Limit)
+}
+
+func rough(d time.Duration) time.Duration {
+	if d > time.Minute {
+		return d.Round(10 * time.Second)
+	}
+	return d.Round(time.Second)
+}
+
 // String has one line for each question, in the form of lab.Report.
 func (f Forecast) String() string {
 	var b strings.Builder
@@ -156,6 +221,9 @@ func (f Forecast) String() string {
 	if line(f.Carried(), "links of %s: this machine carries about %s on each at a time", unit.Rate(f.RateBitPerSec), carried); !f.Carried() {
 		advise("fabric: {rate: %s} or less", carried)
 	}
+	if text := f.Time(); text != "" {
+		line(true, "%s", text)
+	}
 	if f.BarrierSec == 0 {
 		return b.String()
 	}
@@ -165,6 +233,12 @@ func (f Forecast) String() string {
 		advise("event: {phase: %s} or more for %.0f %%", brief(f.BarrierSec*(1-mostLost)/mostLost), 100*mostLost)
 	}
 	return b.String()
+}
+
+// roundUp has two digits.
+func roundUp(d time.Duration) time.Duration {
+	step := time.Duration(math.Pow10(max(0, int(math.Log10(float64(d)))-1)))
+	return (d + step - 1) / step * step
 }
 
 func brief(sec float64) time.Duration {

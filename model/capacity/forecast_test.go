@@ -4,7 +4,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
+	"evbench/bench"
 	"evbench/scenario"
 	"evbench/testing/expect"
 )
@@ -12,7 +14,7 @@ import (
 // What a small tree takes says what a large one will: barriers grow with the servers, and
 // what all carry is shared among them.
 func TestForecast(t *testing.T) {
-	m, err := MeasureMachine(func(s *scenario.Scenario) (float64, error) {
+	m, err := MeasureMachine("lab", func(s *scenario.Scenario) (float64, error) {
 		ideal := 8 * float64(s.Event.Fragment) / float64(s.Fabric.Rate)
 		if s.Event.Phase == 0 {
 			return ideal / 0.0015, nil
@@ -54,6 +56,30 @@ func TestForecast(t *testing.T) {
 	}
 }
 
+// A phase that is auto lasts as long as nineteen barriers, and its fragment is no burst; a rate that is auto
+// follows from the machine where the tree is too large for tries. Time is that of rounds within the limit.
+func TestSettle(t *testing.T) {
+	m := Machine{Servers: 32, PhaseSec: 0.0015, BitPerSec: 3.2e9}
+	for _, tt := range []struct {
+		name, text string
+		rate       float64
+		phase      time.Duration
+		time       string
+	}{
+		{"large, both", "topology: FT(2;20,18)\nfabric: {rate: auto}\nevent: {phase: auto}\nlimit: 10m\n", 4e6, 330 * time.Millisecond, "at most 2 rounds of about 4m10s, for the limit is 10m0s"},
+		{"large, phase", "topology: FT(2;20,18)\nfabric: {rate: 1Mbit/s}\nevent: {phase: auto}\nlimit: 5m\n", 1e6, 330 * time.Millisecond, "one round of about 4m10s, for the limit is 5m0s: no interval"},
+		{"large, rate", "topology: FT(2;20,18)\nfabric: {rate: auto}\nevent: {phase: 100ms}\nrounds: 2\n", 4e6, 100 * time.Millisecond, "2 rounds of about 1m20s, 2m50s in all"},
+		{"small", "topology: FT(2;4,4)\nfabric: {rate: auto}\nevent: {phase: auto}\n", 100e6, 15 * time.Millisecond, "at most 23 rounds of about 4s, for the limit is 1m40s"},
+		{"slow", "topology: FT(2;2,2)\nfabric: {rate: 1Mbit/s}\nevent: {phase: auto}\nrounds: 1\n", 1e6, 300 * time.Millisecond, "1 round of about 22s, 22s in all"},
+	} {
+		s := expect.Value(scenario.Read("x", strings.NewReader(tt.text+"warmup: 0\ncases: [{schedule: fors}]\n")))(t)
+		expect.OK(t, NewForecast(s, m, 30, 8e9).Settle(s), tt.name)
+		f := NewForecast(s, m, 30, 8e9)
+		f.Rounds(s, expect.Value(bench.Prepare(s))(t))
+		expect.True(t, float64(s.Fabric.Rate) == tt.rate && s.Event.Phase == tt.phase && f.Time() == tt.time, "%s: %s, %s, %q", tt.name, s.Fabric.Rate, s.Event.Phase, f.Time())
+	}
+}
+
 // A machine that cannot be measured has no forecast.
 func TestForecastFails(t *testing.T) {
 	no := errors.New("no lab")
@@ -61,7 +87,7 @@ func TestForecastFails(t *testing.T) {
 		"no lab":         func(*scenario.Scenario) (float64, error) { return 0, no },
 		"no result from": func(*scenario.Scenario) (float64, error) { return 0, nil },
 	} {
-		_, err := MeasureMachine(try)
+		_, err := MeasureMachine("lab", try)
 		expect.Error(t, err, want)
 	}
 }

@@ -1,9 +1,6 @@
 package order
 
-import (
-	"encoding/binary"
-	"slices"
-)
+import "encoding/binary"
 
 // Ejection ends for a number of phases after so many placements: DefaultSteps for each message of the
 // exchange, within these limits.
@@ -16,6 +13,9 @@ const (
 // mostWork bounds ejection for all numbers of phases together: a placement looks at all phases of the links
 // of a message. It ends the search in networks of thousands of hosts after about a minute.
 const mostWork = 100_000_000_000
+
+// mostMemory is in bytes.
+const mostMemory = 1 << 30
 
 // lately is for how many placements a message that was placed stays, unless nothing else can go. One in
 // harder times that a message is taken out, it gets one harder to take out, up to hardest.
@@ -50,9 +50,10 @@ type ejector struct {
 
 // eject removes the last phases of a schedule one after the other, down to low, and places their
 // messages in the others. It returns the shortest schedule with fewer than high phases, or nil, as it does
-// where links are slow: there phases last unequally.
+// where links are slow, since phases last unequally there, and where it would take more than mostMemory.
 func (p *Problem) eject(g *Schedule, low, high, steps int) *Schedule {
-	if g.Phases <= low || low < 1 || steps < 0 || slices.ContainsFunc(p.Share, func(x float64) bool { return x < 1 }) {
+	memory := 5 * g.Phases * len(p.Links)
+	if g.Phases <= low || low < 1 || steps < 0 || p.slow() || memory > mostMemory {
 		return nil
 	}
 	if steps == 0 {

@@ -1,6 +1,6 @@
 package order
 
-import "slices"
+import "iter"
 
 // LinearShift is the order that programs use, MPI's pairwise exchange among them: in phase k host i
 // sends to host i+k+1, modulo their number.
@@ -10,13 +10,10 @@ func (p *Problem) LinearShift() *Schedule {
 }
 
 // Formulas are the closed forms that apply: linear shift by rank and by switch, shift by port, xor.
-func (p *Problem) Formulas() (out []*Schedule) {
-	if p.Hosts < 2 {
-		return nil
-	}
-	out = append(out, p.LinearShift())
-	by, at := make([]int, 0, p.Hosts), make([]int, p.Hosts) // hosts by switch, and their places
-	leaf := slices.Clone(p.from)
+func (p *Problem) Formulas() iter.Seq[*Schedule] {
+	n := p.Hosts
+	by, at := make([]int, 0, n), make([]int, n) // hosts by switch, and their places
+	leaf := p.from
 	equal := len(leaf) > 1
 	for _, hosts := range leaf {
 		equal = equal && len(hosts) == len(leaf[0])
@@ -25,26 +22,34 @@ func (p *Problem) Formulas() (out []*Schedule) {
 			by = append(by, int(h))
 		}
 	}
-	n := p.Hosts
-	out = append(out, p.formula("linear-shift-by-switch", n-1, func(i, k int) int { return by[(at[i]+k+1)%n] }))
-	if equal {
+	return func(yield func(*Schedule) bool) {
+		if n < 2 || !yield(p.LinearShift()) ||
+			!yield(p.formula("linear-shift-by-switch", n-1, func(i, k int) int { return by[(at[i]+k+1)%n] })) {
+			return
+		}
 		// In phase k, with a = k div ports and b = k mod ports, port x of switch s sends to port x+b of
 		// switch s+a: the messages of a switch go to one other and arrive at different ports.
-		ports, switches := len(leaf[0]), len(leaf)
-		out = append(out, p.formula("shift-by-port", n, func(i, k int) int {
+		ports, switches := 0, len(leaf)
+		if equal {
+			ports = len(leaf[0])
+		}
+		if equal && !yield(p.formula("shift-by-port", n, func(i, k int) int {
 			s, x := at[i]/ports, at[i]%ports
 			return by[(s+k/ports)%switches*ports+(x+k%ports)%ports]
-		}))
+		})) {
+			return
+		}
 		// Here they go to as many switches as there are ports.
-		out = append(out, p.formula("spread-by-port", n, func(i, k int) int {
+		if equal && !yield(p.formula("spread-by-port", n, func(i, k int) int {
 			s, x := at[i]/ports, at[i]%ports
 			return by[(s+k/ports+x)%switches*ports+(x+k%ports)%ports]
-		}))
+		})) {
+			return
+		}
+		if n&(n-1) == 0 {
+			yield(p.formula("xor", n-1, func(i, k int) int { return by[at[i]^(k+1)] }))
+		}
 	}
-	if n&(n-1) == 0 {
-		out = append(out, p.formula("xor", n-1, func(i, k int) int { return by[at[i]^(k+1)] }))
-	}
-	return out
 }
 
 func (p *Problem) formula(name string, phases int, to func(host, phase int) int) *Schedule {

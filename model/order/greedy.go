@@ -29,14 +29,28 @@ type filler struct {
 	random uint64
 }
 
+// much is how many entries greedy may look at, in all phases: some seconds.
+const much = 1 << 26
+
+// fill returns the shorter one of greedy and byPairs, and of a large exchange that of byPairs alone.
+func (p *Problem) fill(bound float64) *Schedule {
+	if bound*float64(len(p.sends)) > much {
+		return p.byPairs()
+	}
+	g := p.greedy()
+	if t := p.Time(g); t > bound {
+		if q := p.byPairs(); p.Time(q) < t {
+			return q
+		}
+	}
+	return g
+}
+
 // greedy fills one phase after the other: of the messages that fit, those whose path has the link that
 // has most messages left come first. Messages over slow links come before all others, so that
 // they make few phases longer; while they are sent, other links have room for several messages. O(phases · blocks · hosts).
 func (p *Problem) greedy() *Schedule {
-	f := &filler{
-		p: p, left: p.Loads(), mask: append([]uint64(nil), p.sends...), free: make([]uint64, len(p.from)),
-		taken: make([]bool, p.Hosts), used: make([]int32, len(p.Links)), random: 1,
-	}
+	f := p.filler()
 	f.begin()
 	s := newSchedule(p.Hosts, "greedy")
 	each := 1 + len(f.order)/resort
@@ -47,6 +61,13 @@ func (p *Problem) greedy() *Schedule {
 		left -= f.phase(s)
 	}
 	return s
+}
+
+func (p *Problem) filler() *filler {
+	return &filler{
+		p: p, left: p.Loads(), mask: append([]uint64(nil), p.sends...), free: make([]uint64, len(p.from)),
+		taken: make([]bool, p.Hosts), used: make([]int32, len(p.Links)), random: 1,
+	}
 }
 
 // begin lists the entries in a random order, which decides among equals.
@@ -61,11 +82,8 @@ func (f *filler) begin() {
 		f.order[i], f.order[j] = f.order[j], f.order[i]
 	}
 	f.next, f.sorted, f.key = make([]int32, len(f.order)), make([]int32, len(f.order)), make([]int32, len(f.order))
-	for _, share := range f.p.Share {
-		if share < 1 {
-			f.need = f.p.needs()
-			break
-		}
+	if f.p.slow() {
+		f.need = f.p.needs()
 	}
 }
 
@@ -141,23 +159,12 @@ func (f *filler) sort() {
 // phase fills the next phase and returns how many messages it has.
 func (f *filler) phase(s *Schedule) (placed int) {
 	p := f.p
-	for b, hosts := range p.from {
-		f.free[b] = ^uint64(0) >> (64 - len(hosts))
-	}
-	f.some = len(f.free)
-	clear(f.taken)
-	for _, l := range f.passed {
-		f.used[l] = 0
-	}
-	f.passed, f.lasts = f.passed[:0], 1
+	f.clear()
 	for _, e := range f.order {
 		b, dst := int(e)/p.Hosts, int(e)%p.Hosts
 		can := f.mask[e] & f.free[b]
 		if can == 0 || f.taken[dst] || !f.fits(int(e)) {
 			continue
-		}
-		if f.need != nil {
-			f.lasts = max(f.lasts, f.need[e])
 		}
 		f.place(s, int(e), b, dst, f.busiest(b, can))
 		placed++
@@ -168,6 +175,19 @@ func (f *filler) phase(s *Schedule) (placed int) {
 		}
 	}
 	return placed
+}
+
+// clear begins a phase.
+func (f *filler) clear() {
+	for b, hosts := range f.p.from {
+		f.free[b] = ^uint64(0) >> (64 - len(hosts))
+	}
+	f.some = len(f.free)
+	clear(f.taken)
+	for _, l := range f.passed {
+		f.used[l] = 0
+	}
+	f.passed, f.lasts = f.passed[:0], 1
 }
 
 func (f *filler) fits(entry int) bool {
@@ -200,6 +220,9 @@ func (f *filler) place(s *Schedule, e, block, dst, at int) {
 	f.mask[e] &^= 1 << at
 	f.free[block] &^= 1 << at
 	f.taken[dst] = true
+	if f.need != nil {
+		f.lasts = max(f.lasts, f.need[e])
+	}
 	f.left[src]--
 	f.left[f.p.Hosts+dst]--
 	for _, l := range f.p.between(e) {

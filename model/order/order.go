@@ -10,7 +10,8 @@
 //
 //   - closed forms, exact where all links are equally full: linear shift, shift by port, xor
 //     (formulas.go);
-//   - a greedy rule: phase by phase, messages over the fullest links first (greedy.go);
+//   - a greedy rule: phase by phase, messages over the fullest links first (greedy.go), also with the messages
+//     kept by the two fullest links of their paths (pairs.go), which serves exchanges of thousands of hosts;
 //   - ejection: the greedy phases up to the bound, and a tabu search on partial colourings for the
 //     messages that are left (Blöchliger and Zufferey 2008; eject.go). It ends after a number of
 //     steps, and then adds a phase.
@@ -21,6 +22,7 @@ package order
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"evbench/scheduler/schedules"
 	"evbench/site/lft"
@@ -83,6 +85,9 @@ type LostError struct {
 	Fault    lft.Fault
 	At       string // where its route ends
 }
+
+// Apart says that no plan has all messages.
+func (e *LostError) Apart() {}
 
 func (e *LostError) Error() string {
 	return fmt.Sprintf("no message is taken from %s to %s (LID %d): %s at %s", e.From, e.To, e.LID, e.Fault, e.At)
@@ -289,17 +294,17 @@ func newSchedule(hosts int, made string) *Schedule {
 // Time returns how long a schedule takes, in message times, where the messages of a phase begin
 // together and share links evenly: the sum over the phases of the most that one link needs.
 func (p *Problem) Time(s *Schedule) float64 {
-	time, _ := p.walk(s)
+	time, _ := p.walk(s, false)
 	return time
 }
 
 // walk returns the Time of a schedule, and whether it is free of contention: no link needs longer for
-// the messages of a phase than the slowest of them.
-func (p *Problem) walk(s *Schedule) (time float64, free bool) {
+// the messages of a phase than the slowest of them. With only free it ends at the first that does.
+func (p *Problem) walk(s *Schedule, onlyFree bool) (time float64, free bool) {
 	first, in := s.byPhase()
 	used, touched := make([]int32, len(p.Links)), []int32(nil)
 	free = true
-	for k := range s.Phases {
+	for k := 0; k < s.Phases && (free || !onlyFree); k++ {
 		longest, alone := 0.0, 1.0 // of the links, and of the slowest message
 		add := func(l int32) {
 			if used[l]++; used[l] == 1 {
@@ -323,6 +328,11 @@ func (p *Problem) walk(s *Schedule) (time float64, free bool) {
 		free = free && longest <= alone*(1+1e-9)
 	}
 	return time, free
+}
+
+// slow reports whether a link is slower than a message.
+func (p *Problem) slow() bool {
+	return slices.ContainsFunc(p.Share, func(x float64) bool { return x < 1 })
 }
 
 // need is how long a link takes for so many messages that begin together.
@@ -358,15 +368,15 @@ func (s *Schedule) byPhase() (first, in []int32) {
 func Best(p *Problem, steps int) *Schedule {
 	b := p.Bound()
 	best, least := (*Schedule)(nil), math.Inf(1)
-	for _, s := range p.Formulas() {
-		if t, free := p.walk(s); free && t < least {
+	for s := range p.Formulas() {
+		if t, free := p.walk(s, true); free && t < least {
 			best, least = s, t
 		}
 	}
 	if best != nil && least <= b.Time {
 		return best
 	}
-	g := p.greedy()
+	g := p.fill(b.Time)
 	high := g.Phases
 	if best != nil {
 		high = min(high, int(least))

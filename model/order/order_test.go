@@ -124,6 +124,9 @@ func TestJudged(t *testing.T) {
 		p := made(t, tables, o)
 		r := judged(t, p)
 		expect.MustTrue(t, r.Valid && r.Phases == p.Phases, "%s, %s, %+v: %+v", tables.Net.Notation, tables.Engine, o, r)
+		large := *p
+		large.Schedule = p.ByPairs()
+		expect.MustTrue(t, judged(t, &large).Valid, "%s, %s, %+v: by pairs, not valid", tables.Net.Notation, tables.Engine, o)
 		time, usual := p.Time(p.Schedule), p.Time(p.LinearShift())
 		near := time <= max(r.Bound+2, r.Bound*1.04)
 		if slices.ContainsFunc(p.Share, func(x float64) bool { return x < 1 }) {

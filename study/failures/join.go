@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/site/osmlog"
 )
 
@@ -75,10 +76,7 @@ func Join(logs []*Log, o Options) (*History, error) {
 func (h *History) timed(logs []*Log, year int) ([]timed, error) {
 	var all []timed
 	years := startYears(logs, year)
-	order := make([]int, len(logs))
-	for i := range order {
-		order[i] = i
-	}
+	order := lists.Make(len(logs), func(i int) int { return i })
 	slices.SortStableFunc(order, func(a, b int) int { return compareLogs(logs[a], logs[b], years[a], years[b]) })
 	for _, i := range order {
 		l := logs[i]
@@ -244,10 +242,7 @@ func (j *joiner) event(t time.Time, at endRef, kind osmlog.Kind, vague bool) {
 
 func (j *joiner) finish() {
 	h := j.h
-	order := make([]int, len(h.Links))
-	for i := range order {
-		order[i] = i
-	}
+	order := lists.Make(len(h.Links), func(i int) int { return i })
 	slices.SortFunc(order, func(a, b int) int {
 		x, y := h.Links[a].ends[0], h.Links[b].ends[0]
 		return cmp.Or(cmp.Compare(x.guid, y.guid), cmp.Compare(x.isSwitch, y.isSwitch), cmp.Compare(x.port, y.port))

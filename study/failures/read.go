@@ -65,21 +65,8 @@ func read(r io.Reader, name string, most int) (*Log, error) {
 		return nil, fmt.Errorf("%s: this is the log of NVLink's fabric manager, which does not say when a port is up again; give that of its subnet manager, nvlsm.log", name)
 	}
 	var c clock
-	for {
-		line, err := readLine(b)
-		if len(line) > 0 {
-			l.lines++
-			l.line(line, &c)
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil {
-			err = l.full()
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, l.lines+1, err)
-		}
+	if err := l.each(b, func(line []byte) { l.line(line, &c) }); err != nil {
+		return nil, err
 	}
 	if l.lines > 0 && !c.started {
 		return nil, fmt.Errorf("%s: no line begins with a time as OpenSM writes it (Nov 21 01:28:17 867263), "+
@@ -88,6 +75,26 @@ func read(r io.Reader, name string, most int) (*Log, error) {
 	l.span, l.stamped = [2]stamp{c.first, c.last}, c.started
 	l.losses.ClockSteps, l.losses.Rollovers = c.steps, c.rollovers
 	return l, nil
+}
+
+// each does what is to be done with each line.
+func (l *Log) each(b *bufio.Reader, do func(line []byte)) error {
+	for {
+		line, err := readLine(b)
+		if len(line) > 0 {
+			l.lines++
+			do(line)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = l.full()
+		}
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", l.name, l.lines+1, err)
+		}
+	}
 }
 
 // readLine returns the next line, or the first maxLine bytes of it. The bytes

@@ -201,13 +201,10 @@ func (l Losses) writeText(t io.Writer) {
 // Table has all numbers.
 func (r Report) Table() *answer.Table {
 	t := answer.Plain("class", "table", "series", "link", "x", "value")
-	put := func(class string) func(table, series, link, x string, v float64) {
-		return func(table, series, link, x string, v float64) { t.Add(class, table, series, link, x, v) }
-	}
-	put("")("summary", "", "", "observed_s", r.ObservedS)
-	put("")("summary", "", "", "failures_excluded", float64(r.Excluded))
+	t.Add("", "summary", "", "", "observed_s", r.ObservedS)
+	t.Add("", "summary", "", "", "failures_excluded", float64(r.Excluded))
 	for _, g := range r.Groups {
-		g.rows(put(g.Class.String()))
+		g.rows(func(table, series, link, x string, v float64) { t.Add(g.Class, table, series, link, x, v) })
 	}
 	return t
 }

@@ -3,9 +3,7 @@ package failures
 import (
 	"bufio"
 	"cmp"
-	"errors"
-	"fmt"
-	"io"
+
 	"regexp"
 	"slices"
 	"strconv"
@@ -41,26 +39,13 @@ type ufmEnd struct {
 
 // readUFM reads UFM's event log. A line has both ends of a link, of which one counts: the same in all lines.
 func (l *Log) readUFM(b *bufio.Reader) error {
-	for {
-		line, err := readLine(b)
-		if len(line) > 0 {
-			l.lines++
-			if text := strings.TrimRight(string(line), "\r\n"); ufmAbout.MatchString(text) {
-				l.ufm(text)
-			}
+	err := l.each(b, func(line []byte) {
+		if text := strings.TrimRight(string(line), "\r\n"); ufmAbout.MatchString(text) {
+			l.ufm(text)
 		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil {
-			err = l.full()
-		}
-		if err != nil {
-			return fmt.Errorf("%s:%d: %w", l.name, l.lines+1, err)
-		}
-	}
+	})
 	l.inOrder()
-	return nil
+	return err
 }
 
 func (l *Log) ufm(line string) {

@@ -7,7 +7,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/site/engines/opensm"
+	"evbench/site/lft"
 	"evbench/site/network"
 )
 
@@ -52,23 +54,15 @@ func (d *Draws) Place(ctx context.Context, n *network.Network, ways []opensm.Ste
 }
 
 func (d *Draws) draw(n *network.Network, placed [][]int, ways []opensm.Steps) error {
-	var p opensm.Placement
-	for _, hosts := range placed {
-		var job []network.Node
-		for _, h := range hosts {
-			job = append(job, network.Node(h))
-		}
-		p.Jobs = append(p.Jobs, job)
-	}
-	p.Jobs = opensm.MultiSwitch(n, p.Jobs)
+	p := opensm.Placement{Jobs: opensm.MultiSwitch(n, lists.Of(placed, func(hosts []int) []network.Node {
+		return lists.Of(hosts, func(h int) network.Node { return network.Node(h) })
+	}))}
 	tables, err := tablesFor(n, p, ways)
 	if err != nil {
 		return err
 	}
 	if d.Routings == nil {
-		for _, t := range tables {
-			d.Routings = append(d.Routings, Distribution{Routing: t.Engine})
-		}
+		d.Routings = lists.Of(tables, func(t *lft.Tables) Distribution { return Distribution{Routing: t.Engine} })
 	}
 	for i, t := range tables {
 		efi := opensm.Index(t, p.Jobs)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evbench/internal/hostlist"
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/site/engines/opensm"
 	"evbench/site/lft"
@@ -151,9 +152,7 @@ func (r *Routed) Route(n *network.Network, p opensm.Placement, lanes int) (*lft.
 	}
 	tables[last].RouteOthers()
 	r.Lanes = tables[last].Lanes()
-	for _, t := range tables {
-		r.Routings = append(r.Routings, Load{t.Engine, opensm.Index(t, p.Jobs)})
-	}
+	r.Routings = lists.Of(tables, func(t *lft.Tables) Load { return Load{t.Engine, opensm.Index(t, p.Jobs)} })
 	return tables[last], nil
 }
 

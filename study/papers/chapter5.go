@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
@@ -145,11 +146,9 @@ func repairTimes(w *work) {
 	}
 	for _, b := range w.points(11, 0, 1, 8)[1:] {
 		w.tell("reduction %d", b)
-		var values []float64
-		for i := range draws {
-			values = append(values, w.planning(leavesWithout(t, b, w.Seed+uint64(i)), "repair:bandwidth-optimal"))
-		}
-		w.at("computation", b, "s", values...)
+		w.at("computation", b, "s", lists.Make(draws, func(i int) float64 {
+			return w.planning(leavesWithout(t, b, w.Seed+uint64(i)), schedules.RepairPrefix+schedules.BandwidthOptimal)
+		})...)
 	}
 }
 
@@ -173,12 +172,10 @@ func forsTimes(w *work) {
 		"ours: schedule and spines of the fewest phases that are possible, with the proof and the tables, on this machine, all CPUs; one plan at a time",
 	}
 	w.tell("%d plans", draws)
-	var values []float64
-	for i := range draws {
+	w.add("computation", 0, "any", "s", lists.Make(draws, func(i int) float64 {
 		links := must(n.Random(1+179*i/(draws-1), w.Seed+uint64(i)))
-		values = append(values, w.planning(must(n.Without(links...)), schedules.FORS))
-	}
-	w.add("computation", 0, "any", "s", values...)
+		return w.planning(must(n.Without(links...)), schedules.FORS)
+	})...)
 }
 
 // larger is the last tree of thesis 6.7.2. The thesis computes it without the power of two: an
@@ -234,11 +231,7 @@ func workedExamples(w *work) {
 	w.add("BO, one dead link", 1, "FT(2;2,2)", "units", float64(row.BandwidthOptimal))
 	w.add("LS, one dead link", 1, "FT(2;2,2)", "units", float64(row.LinearShift))
 	w.example(2, "FT(2;2,4)", schedules.BandwidthOptimal, topology.Link{Leaf: 0, Spine: 0})
-	var dead []topology.Link
-	for i := range 4 {
-		dead = append(dead, topology.Link{Leaf: i, Spine: i})
-	}
-	w.example(3, "FT(2;4,8)", schedules.LinearShift, dead...)
+	w.example(3, "FT(2;4,8)", schedules.LinearShift, lists.Make(4, func(i int) topology.Link { return topology.Link{Leaf: i, Spine: i} })...)
 }
 
 // example adds the effect of the repair of a schedule on a tree with dead links.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/model/credit"
 	"evbench/site/engines"
 	"evbench/site/engines/opensm"
@@ -191,10 +192,7 @@ func restarts(w *work) {
 }
 
 func renumbered(n *network.Network, lid uint16) *network.Network {
-	info := make([]network.Info, n.Nodes())
-	for v := range info {
-		info[v] = n.Info(network.Node(v))
-	}
+	info := lists.Make(n.Nodes(), func(v int) network.Info { return n.Info(network.Node(v)) })
 	info[0].LID = lid
 	return n.WithInfo(info)
 }
@@ -303,17 +301,12 @@ func quasiJobs(w *work) {
 }
 
 func (r *quasiRun) jobLoads(hosts int, jobs [][]int32) []credit.Load {
-	patterns := make([]credit.Pattern, len(jobs))
-	for j, job := range jobs {
-		patterns[j] = credit.RandomShifts(len(job), r.seed+uint64(j))
-	}
-	var out []credit.Load
-	for _, offered := range r.loads {
+	patterns := lists.Make(len(jobs), func(j int) credit.Pattern { return credit.RandomShifts(len(jobs[j]), r.seed+uint64(j)) })
+	return lists.Of(r.loads, func(offered float64) credit.Load {
 		l := r.load(hosts, quasiMessage, offered)
 		l.Pattern = credit.Jobs(hosts, jobs, patterns)
-		out = append(out, l)
-	}
-	return out
+		return l
+	})
 }
 
 // placed cuts hosts into runs of normally distributed lengths, at least 1, and deals these in a
@@ -324,20 +317,10 @@ func placed(hosts, count int, mean, deviation float64, seed uint64) [][]int32 {
 	var runs [][]int32
 	for first := 0; first < hosts; {
 		n := min(hosts-first, max(1, int(mean+deviation*rng.NormFloat64()+0.5)))
-		run := make([]int32, n)
-		for i := range run {
-			run[i] = int32(first + i)
-		}
-		runs, first = append(runs, run), first+n
+		runs = append(runs, lists.Make(n, func(i int) int32 { return int32(first + i) }))
+		first += n
 	}
 	rng.Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
-	var all []int32
-	for _, run := range runs {
-		all = append(all, run...)
-	}
-	jobs := make([][]int32, count)
-	for j := range jobs {
-		jobs[j] = all[j*hosts/count : (j+1)*hosts/count]
-	}
-	return jobs
+	all := slices.Concat(runs...)
+	return lists.Make(count, func(j int) []int32 { return all[j*hosts/count : (j+1)*hosts/count] })
 }

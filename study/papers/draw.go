@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/view/figure"
 )
 
@@ -231,11 +232,8 @@ func (p panel) series(f *Figure, labels map[float64]string) []figure.Series {
 			k = len(out)
 			out = append(out, figure.Series{Name: name, Curve: curve, Dots: p.kind == curves && !r.Detail, Order: p.order})
 		}
-		point := figure.Point{X: r.X, Values: r.Values}
-		for _, s := range r.Stated {
-			point.Stated = append(point.Stated, s.Value)
-		}
-		out[k].Points = append(out[k].Points, point)
+		stated := lists.Of(r.Stated, func(s Stated) float64 { return s.Value })
+		out[k].Points = append(out[k].Points, figure.Point{X: r.X, Values: r.Values, Stated: stated})
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evbench/failover"
+	"evbench/internal/lists"
 	"evbench/model/credit"
 	"evbench/model/sim"
 	"evbench/plan"
@@ -193,10 +194,7 @@ func (w *work) oneFailure(n *routedTree) {
 		filled := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: fillA})
 		for i, rate := range []rater{phased(credit.First), unphased(credit.First)} {
 			values := filled.rates(w, 1, creditDraws, w.Seed, series{plan: asToday, rate: rate})
-			for k := range values {
-				values[k] = total(values[k])
-			}
-			medians[i] = w.add(names[i]+", credit", 0, "total", tbit, values...).Value(Median)
+			medians[i] = w.add(names[i]+", credit", 0, "total", tbit, lists.Of(values, total)...).Value(Median)
 		}
 		w.add("one dead link, difference, credit", 0, "total", tbit, medians[1]-medians[0])
 	}
@@ -216,11 +214,10 @@ func (w *work) oneFailure(n *routedTree) {
 func (n *routedTree) policyRate(seed uint64) func(context.Context, failover.Policy, policy.Dead, []policy.Dead) ([]float64, error) {
 	return func(ctx context.Context, as failover.Policy, _ policy.Dead, avoided []policy.Dead) (out []float64, err error) {
 		p := policies[slices.IndexFunc(policies, func(p response) bool { return p.as == as })]
-		err = caught(func() {
-			for _, d := range avoided {
-				out = append(out, total(p.rate(ctx, p.plan(n, must(d.Without(n.tree)), seed)))*1e12)
-			}
-		})
+		rate := func(d policy.Dead) float64 {
+			return total(p.rate(ctx, p.plan(n, must(d.Without(n.tree)), seed))) * 1e12
+		}
+		err = caught(func() { out = lists.Of(avoided, rate) })
 		return out, err
 	}
 }

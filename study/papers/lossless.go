@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evbench/builder/modes"
+	"evbench/internal/lists"
 	"evbench/model/credit"
 	"evbench/model/sim"
 	"evbench/plan"
@@ -314,10 +315,7 @@ func (r *quasiRun) load(hosts, kilobytes int, offered float64) credit.Load {
 
 func (w *work) curve(r *quasiRun, engine quasiEngine) {
 	net := r.fabric(engine)
-	var loads []credit.Load
-	for _, offered := range r.loads {
-		loads = append(loads, r.load(net.Hosts(), quasiMessage, offered))
-	}
+	loads := lists.Of(r.loads, func(offered float64) credit.Load { return r.load(net.Hosts(), quasiMessage, offered) })
 	most := 0.0
 	for _, p := range must(net.Curve(w, 0, loads)) {
 		most = max(most, w.point(engine.series, p))

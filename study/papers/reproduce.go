@@ -22,6 +22,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 	"evbench/results"
 	"evbench/study/failures"
@@ -107,12 +108,14 @@ func (r *Row) Value(s Statistic) float64 {
 	return results.Quantile(r.Values, 0.5)
 }
 
-// makers are all figures, in the order of the thesis, then those of other papers.
-var makers = []struct {
+type maker struct {
 	name string
 	fill func(*work)
 	cost float64 // about the seconds of a processor with Quick
-}{
+}
+
+// makers are all figures, in the order of the thesis, then those of other papers.
+var makers = []maker{
 	{"fig4.1", flapIntervals, 0.1},
 	{"fig4.3", durations, 0.1},
 	{"fig4.4", days, 0.1},
@@ -151,13 +154,7 @@ func Cost(name string) float64 { return makers[slices.Index(Names(), name)].cost
 func (f *Figure) Source() string { return f.Paper + " " + f.Section }
 
 // Names returns all figures, those of the thesis first, in its order.
-func Names() []string {
-	var out []string
-	for _, m := range makers {
-		out = append(out, m.name)
-	}
-	return out
-}
+func Names() []string { return lists.Of(makers, func(m maker) string { return m.name }) }
 
 func find(name string) (fill func(*work), err error) {
 	i := slices.Index(Names(), name)
@@ -249,11 +246,7 @@ func (o *Options) points(n int, quick ...int) []int {
 	if o.Quick {
 		return quick
 	}
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i
-	}
-	return all
+	return lists.Make(n, func(i int) int { return i })
 }
 
 func (f *Figure) add(series string, x float64, label, unit string, values ...float64) *Row {
@@ -295,15 +288,10 @@ func draw(ctx context.Context, n int, f func(i int) float64) []float64 {
 }
 
 // table returns the results of n draws, by column: f returns one number for each.
-func table(ctx context.Context, n int, f func(i int) []float64) (columns [][]float64) {
+func table(ctx context.Context, n int, f func(i int) []float64) [][]float64 {
 	rows := make([][]float64, n)
 	each(ctx, n, func(i int) { rows[i] = f(i) })
-	for k := range rows[0] {
-		column := make([]float64, n)
-		for i := range rows {
-			column[i] = rows[i][k]
-		}
-		columns = append(columns, column)
-	}
-	return columns
+	return lists.Make(len(rows[0]), func(k int) []float64 {
+		return lists.Of(rows, func(row []float64) float64 { return row[k] })
+	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"evbench/builder"
 	"evbench/builder/modes"
+	"evbench/internal/lists"
 	"evbench/model/credit"
 	"evbench/model/sim"
 	"evbench/plan"
@@ -15,6 +16,7 @@ import (
 	"evbench/scheduler"
 	"evbench/site/engines"
 	"evbench/site/lft"
+	"evbench/site/network"
 	"evbench/topology"
 )
 
@@ -251,9 +253,7 @@ func (n *routedTree) current(t *topology.Tree) *plan.Plan {
 // earlier entries that still lead on a shortest way (thesis 4.2.2), if given.
 func compute(t *topology.Tree, engine string, o engines.Options) *lft.Tables {
 	net := must(engines.FromTree(t, 0))
-	for k := range t.Spines() {
-		o.Roots = append(o.Roots, net.Switch(t.Leaves()+k))
-	}
+	o.Roots = lists.Make(t.Spines(), func(k int) network.Node { return net.Switch(t.Leaves() + k) })
 	return must(engines.Compute(engine, net, o))
 }
 

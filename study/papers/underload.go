@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/model/credit"
 	"evbench/site/engines"
 	"evbench/site/engines/opensm"
@@ -96,10 +97,7 @@ func jobsUnderLoad(w *work) {
 			"each other without barrier; shifts: by all shifts in one random order; random: each to any other; " + fdrSetup,
 		fmt.Sprintf("window of %d us after %d us", r.window/microsecond, r.warm/microsecond),
 	}
-	random := make([][][]int32, draws)
-	for i := range random {
-		random[i] = placed(n.Hosts(), 3, 1, 0, w.Seed+uint64(i))
-	}
+	random := lists.Make(draws, func(i int) [][]int32 { return placed(n.Hosts(), 3, 1, 0, w.Seed+uint64(i)) })
 	for x, placement := range []struct {
 		label string
 		jobs  [][][]int32 // [draw][job][host]
@@ -120,14 +118,10 @@ func jobsUnderLoad(w *work) {
 // of the fullest cable.
 func (w *work) ofJobs(r quasiRun, n *network.Network, jobs [][]int32, without opensm.Steps) []float64 {
 	p := opensm.Placement{Without: without}
-	var others []credit.Pattern
-	for _, job := range jobs {
-		var nodes []network.Node
-		for _, h := range job {
-			nodes = append(nodes, network.Node(h))
-		}
-		p.Jobs, others = append(p.Jobs, nodes), append(others, credit.Others(len(job)))
-	}
+	p.Jobs = lists.Of(jobs, func(job []int32) []network.Node {
+		return lists.Of(job, func(h int32) network.Node { return network.Node(h) })
+	})
+	others := lists.Of(jobs, func(job []int32) credit.Pattern { return credit.Others(len(job)) })
 	t := must(opensm.Jobs(n, p, 0))
 	fabric := must(credit.NewFabric(t))
 	full := r.jobLoads(n.Hosts(), jobs)[0]
@@ -163,13 +157,10 @@ func leafFilled() [][]int32 {
 }
 
 func leafFilledJobs() []jobs.Job {
-	list := []jobs.Job{{ID: "A"}, {ID: "B"}, {ID: "C"}}
-	for job, hosts := range leafFilled() {
-		for _, h := range hosts {
-			list[job].Nodes = append(list[job].Nodes, fmt.Sprintf("h%d", h))
-		}
-	}
-	return list
+	hosts := leafFilled()
+	return lists.Make(len(hosts), func(job int) jobs.Job {
+		return jobs.Job{ID: "ABC"[job : job+1], Nodes: lists.Of(hosts[job], func(h int32) string { return fmt.Sprintf("h%d", h) })}
+	})
 }
 
 // jobsEFI computes the edge forwarding index of jobs as the slides do, and the effect of each step
@@ -200,11 +191,8 @@ func jobsEFI(w *work) {
 		label, unit string
 		values      func(jobs.Distribution) []float64
 	}{
-		{"random", "routes", func(d jobs.Distribution) (most []float64) {
-			for _, m := range d.Max {
-				most = append(most, float64(m))
-			}
-			return most
+		{"random", "routes", func(d jobs.Distribution) []float64 {
+			return lists.Of(d.Max, func(m int64) float64 { return float64(m) })
 		}},
 		{"to a leaf", "%", func(d jobs.Distribution) []float64 { return []float64{100 * float64(d.ToLeaf) / float64(draws)} }},
 		{"spread", "cables", func(d jobs.Distribution) []float64 { return []float64{d.Spread} }},

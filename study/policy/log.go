@@ -3,11 +3,13 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"evbench/failover"
+	"evbench/internal/lists"
 	"evbench/results"
 	"evbench/study/failures"
 	"evbench/topology"
@@ -133,12 +135,7 @@ func (n counts) change(c change) bool {
 }
 
 func (n counts) links() []topology.Link {
-	out := make([]topology.Link, 0, len(n))
-	for l := range n {
-		out = append(out, l)
-	}
-	slices.SortFunc(out, topology.Link.Compare)
-	return out
+	return slices.SortedFunc(maps.Keys(n), topology.Link.Compare)
 }
 
 // Times are the durations of the machine's actions.
@@ -193,29 +190,22 @@ func (t *Times) fields() []timeField {
 // set sets a time by its name: seen, debounce, aid, plan, verify, install, update, clean,
 // exchange, retransmit.
 func (t *Times) set(name, value string) error {
-	var names []string
-	for _, f := range t.fields() {
-		names = append(names, f.name)
-		if f.name != name {
-			continue
-		}
-		d, err := time.ParseDuration(value)
-		if err != nil || d < 0 || d > time.Hour {
-			return fmt.Errorf("%s=%s: must be a time from 0s to 1h, such as 2ms", name, value)
-		}
-		*f.at = d
-		return nil
+	names := lists.Of(t.fields(), func(f timeField) string { return f.name })
+	i := slices.Index(names, name)
+	if i < 0 {
+		return fmt.Errorf("no time is called %q; there are %s", name, strings.Join(names, ", "))
 	}
-	return fmt.Errorf("no time is called %q; there are %s", name, strings.Join(names, ", "))
+	d, err := time.ParseDuration(value)
+	if err != nil || d < 0 || d > time.Hour {
+		return fmt.Errorf("%s=%s: must be a time from 0s to 1h, such as 2ms", name, value)
+	}
+	*t.fields()[i].at = d
+	return nil
 }
 
 // String lists the times, in the form of set.
 func (t Times) String() string {
-	var out []string
-	for _, f := range t.fields() {
-		out = append(out, f.name+"="+f.at.String())
-	}
-	return strings.Join(out, " ")
+	return strings.Join(lists.Of(t.fields(), func(f timeField) string { return f.name + "=" + f.at.String() }), " ")
 }
 
 // ParseTimes reads times from a user: lab or thesis first, if first is set, then NAME=D, separated

@@ -31,6 +31,7 @@ import (
 
 	"evbench/failover"
 	"evbench/internal/heap"
+	"evbench/internal/lists"
 	"evbench/topology"
 )
 
@@ -367,11 +368,7 @@ type Dead string
 func deadOf(links []topology.Link) Dead {
 	sorted := slices.Clone(links)
 	slices.SortFunc(sorted, topology.Link.Compare)
-	var names []string
-	for _, l := range slices.Compact(sorted) {
-		names = append(names, l.String())
-	}
-	return Dead(strings.Join(names, " "))
+	return Dead(strings.Join(lists.Of(slices.Compact(sorted), topology.Link.String), " "))
 }
 
 // Without returns the tree without the links of the set.
@@ -392,10 +389,5 @@ func subset(a, b Dead) bool {
 		return true
 	}
 	other := strings.Fields(string(b))
-	for name := range strings.FieldsSeq(string(a)) {
-		if !slices.Contains(other, name) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(strings.Fields(string(a)), func(name string) bool { return !slices.Contains(other, name) })
 }

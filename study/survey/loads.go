@@ -73,15 +73,16 @@ func (o *order) duration(t topology.Wires, leaf []int, path func(src, dst int) i
 // tablePaths returns the path of every message that single-path tables route, as a
 // function of ranks. The tables must have a route for every pair.
 func tablePaths(tables *routing.Tables, leaf []int) func(src, dst int) int {
-	s, path := tables.Tree.Servers(), pathTable(tables, leaf)
+	s := tables.Tree.Servers()
+	path := make([]int32, tables.Tree.Leaves()*s)
+	pathTable(tables, leaf, path)
 	return func(src, dst int) int { return int(path[leaf[src]*s+dst]) }
 }
 
-// pathTable has these paths by leaf·servers + dst.
-func pathTable(tables *routing.Tables, leaf []int) []int32 {
+// pathTable fills these paths, by leaf·servers + dst.
+func pathTable(tables *routing.Tables, leaf []int, path []int32) {
 	t := tables.Tree
 	s := t.Servers()
-	path := make([]int32, t.Leaves()*s)
 	for l := range t.Leaves() {
 		for dst := range s {
 			if t.On(l) > 0 && leaf[dst] != l {
@@ -90,7 +91,6 @@ func pathTable(tables *routing.Tables, leaf []int) []int32 {
 			}
 		}
 	}
-	return path
 }
 
 func pinnedPaths(t topology.Wires, s *scheduler.Schedule) func(src, dst int) int {

@@ -131,7 +131,7 @@ func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfRepo
 		return nil, err
 	}
 	r := &WhatIfReport{tree: t, k: o.K, sample: o.Sample, seed: o.Seed, good: cmp.Or(o.Good, 0.95)}
-	w := &whatIf{tree: t, opt: o, leaf: t.LeafOfRanks(), orders: map[string]*order{}, refused: map[int]string{}, classes: newClasses(t), bases: map[Case]*baseline{}}
+	w := &whatIf{tree: t, opt: o, leaf: t.LeafOfRanks(), orders: map[string]*order{}, refused: map[int]string{}, classes: newClasses(t), quickly: map[string]*changes{}, closed: map[string]closedPaths{}}
 	if err := w.prepare(r); err != nil {
 		return nil, err
 	}
@@ -158,8 +158,9 @@ type whatIf struct {
 	orders map[string]*order // of schedules that ignore dead links, by name
 	groups []chosen          // their sets are the items of the sweep, group after group
 
-	classes *classes // nil: there are none
-	bases   map[Case]*baseline
+	classes *classes               // nil: there are none
+	quickly map[string]*changes    // of the schedules in orders
+	closed  map[string]closedPaths // by engine; nil: none
 
 	states   []state
 	outcomes []outcome      // cases of each set
@@ -200,13 +201,14 @@ func (w *whatIf) set(i int) (*Group, int64) {
 func (w *whatIf) prepare(r *WhatIfReport) error {
 	for _, c := range w.opt.Cases {
 		if c.single() {
-			p, err := plan.Build(w.tree, plan.Options{Schedule: c.Schedule, Routing: plan.NoRouting, Seed: w.opt.Seed})
-			if err != nil {
-				return err
-			}
-			w.orders[c.Schedule] = newOrder(p.Schedule)
-			if tables, err := plan.Tables(w.tree, c.Routing); err == nil { // else outcome says so
-				w.bases[c] = newBaseline(w.tree, w.orders[c.Schedule], w.leaf, pathTable(tables, w.leaf))
+			w.closed[c.Routing] = closedOf(w.tree, c.Routing)
+			if w.orders[c.Schedule] == nil {
+				p, err := plan.Build(w.tree, plan.Options{Schedule: c.Schedule, Routing: plan.NoRouting, Seed: w.opt.Seed})
+				if err != nil {
+					return err
+				}
+				w.orders[c.Schedule] = newOrder(p.Schedule)
+				w.quickly[c.Schedule] = newChanges(w.tree, w.orders[c.Schedule], w.leaf)
 			}
 		}
 		out, err := w.outcome(w.tree, c)
@@ -243,8 +245,8 @@ func (w *whatIf) plan(i int) ([]result, error) {
 	}
 	var results []result
 	for _, c := range w.opt.Cases {
-		out, err := w.classOutcome(t, c, i, dead)
-		if wrong, ok := errors.AsType[*classError](err); ok {
+		out, err := w.checked(t, c, i, dead)
+		if wrong, ok := errors.AsType[*wrongError](err); ok {
 			return nil, wrong
 		}
 		r := result{Phases: out.Phases, Bound: out.bound, Efficiency: out.Efficiency}
@@ -291,32 +293,52 @@ func (c Case) choosy() bool {
 	return strings.HasPrefix(c.Schedule, "fors-") && slices.Contains(schedules.Names(), c.Schedule)
 }
 
-// drawn is the share of sets, one in so many, that are planned although their class is known.
+// drawn is the share of sets, one in so many, that are planned in full although there is a shorter way.
 const drawn = 100
 
-// classOutcome is outcome for set i, of links that are dead beside those of the tree. Of a drawn set the
-// plan must have the phases of its class.
-func (w *whatIf) classOutcome(t *topology.Tree, c Case, i int, dead []topology.Link) (outcome, error) {
-	known, ok := w.byClass(c, dead)
-	draw := routing.Mix(w.opt.Seed, uint64(i))%drawn == 0
-	if ok && !draw {
+// checked is outcome for set i, of links that are dead beside those of the tree, by a shorter way where there
+// is one. For a drawn set both must be equal.
+func (w *whatIf) checked(t *topology.Tree, c Case, i int, dead []topology.Link) (outcome, error) {
+	known, ok := w.quick(t, c, dead)
+	if ok && routing.Mix(w.opt.Seed, uint64(i))%drawn != 0 {
 		return known, nil
 	}
 	out, err := w.outcome(t, c)
 	if ok && (err != nil || out != known) {
-		return out, &classError{fmt.Sprintf("%s without %s", c, strings.Join(t.LinkNames(dead), ", ")), out, known}
+		return out, &wrongError{fmt.Sprintf("%s without %s", c, strings.Join(t.LinkNames(dead), ", ")), out, known}
 	}
 	return out, err
 }
 
-// A classError is a set whose plan has other phases than that of its class.
-type classError struct {
+// quick returns the outcome of a case from the class of the set, or from the changes between the phases of
+// its schedule, and whether it has one.
+func (w *whatIf) quick(t *topology.Tree, c Case, dead []topology.Link) (outcome, bool) {
+	x := w.quickly[c.Schedule]
+	if !c.single() || x == nil {
+		return w.byClass(c, dead)
+	}
+	d, err := x.over(func(path []int32) error {
+		if closed := w.closed[c.Routing]; closed != nil && t.Connected() == nil {
+			closed(t, w.leaf, path)
+			return nil
+		}
+		tables, err := plan.Tables(t, c.Routing)
+		if err == nil {
+			pathTable(tables, w.leaf, path)
+		}
+		return err
+	})
+	return outcome{Phases: int32(len(x.until)), Efficiency: efficiency(&t.Roles, d)}, err == nil
+}
+
+// A wrongError is a set for which a shorter way leads to another outcome.
+type wrongError struct {
 	set       string
 	own, same outcome
 }
 
-func (e *classError) Error() string {
-	return fmt.Sprintf("%s: %d phases and a bound of %d, but %d and %d for a set of the same shape: a defect of evbench", e.set, e.own.Phases, e.own.bound, e.same.Phases, e.same.bound)
+func (e *wrongError) Error() string {
+	return fmt.Sprintf("%s: %+v, but %+v by its class or by what changes: a defect of evbench", e.set, e.own, e.same)
 }
 
 func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
@@ -326,9 +348,6 @@ func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
 			return outcome{}, err
 		}
 		o := w.orders[c.Schedule]
-		if b := w.bases[c]; b != nil {
-			return outcome{Phases: int32(len(o.start) - 1), Efficiency: efficiency(&t.Roles, b.over(pathTable(tables, w.leaf)))}, nil
-		}
 		d := o.duration(t.Wires, w.leaf, tablePaths(tables, w.leaf))
 		return outcome{Phases: int32(len(o.start) - 1), Efficiency: efficiency(&t.Roles, d)}, nil
 	}

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/results"
 )
 
@@ -42,12 +43,6 @@ const (
 	Blocks  = "blocks"  // some intervals of a repeat
 	Exact   = "exact"   // a simulated figure, the same in every repeat
 )
-
-// Options choose what counts.
-type Options struct {
-	// Invalid includes repeats that are marked invalid. Rejected slices never count.
-	Invalid bool
-}
 
 // A Report is the comparison of two runs.
 type Report struct {
@@ -102,8 +97,9 @@ type Geomean struct {
 	Change float64 `json:"change_percent"`
 }
 
-// Runs compares two runs case by case. Differences says whether the runs are comparable.
-func Runs(base, next *results.Run, o Options) Report {
+// Runs compares two runs case by case; invalid includes repeats that are marked so. Rejected slices never
+// count. Differences says whether the runs are comparable.
+func Runs(base, next *results.Run, invalid bool) Report {
 	r := Report{Cases: []Case{}, Missing: []string{}, Added: []string{}, Geomean: []Geomean{}, NoControl: []string{}}
 	a, b := split(base), split(next)
 	for i, s := range []series{a, b} {
@@ -116,7 +112,7 @@ func Runs(base, next *results.Run, o Options) Report {
 			r.Missing = append(r.Missing, name)
 			continue
 		}
-		r.Cases = append(r.Cases, pair(name, a.cases[name], b.cases[name], o))
+		r.Cases = append(r.Cases, pair(name, a.cases[name], b.cases[name], invalid))
 	}
 	for _, name := range b.names {
 		if a.cases[name] == nil {
@@ -146,11 +142,7 @@ type series struct {
 }
 
 func split(run *results.Run) series {
-	samples := map[results.SliceID][]results.Sample{}
-	for _, s := range run.Samples {
-		k := results.SliceID{Case: s.Case, Repeat: s.Repeat}
-		samples[k] = append(samples[k], s)
-	}
+	samples := lists.By(run.Samples, func(s results.Sample) results.SliceID { return results.SliceID{Case: s.Case, Repeat: s.Repeat} })
 	rejected := map[results.SliceID]bool{}
 	for _, s := range run.Summary.Slices {
 		rejected[results.SliceID{Case: s.Case, Repeat: s.Repeat}] = s.Rejected != ""
@@ -177,10 +169,10 @@ func (s series) controlled() bool {
 	return false
 }
 
-func pair(name string, base, next []repeat, o Options) Case {
+func pair(name string, base, next []repeat, invalid bool) Case {
 	c := Case{Name: name, Control: base[0].Control, LeftOut: []string{}, Figures: []Figure{}}
-	base, c.Rejected.Base = c.counted("base", base, o)
-	next, c.Rejected.New = c.counted("new", next, o)
+	base, c.Rejected.Base = c.counted("base", base, invalid)
+	next, c.Rejected.New = c.counted("new", next, invalid)
 	for _, f := range figures {
 		if x, ok := f.compare(base, next); ok {
 			c.Figures = append(c.Figures, x)
@@ -190,13 +182,13 @@ func pair(name string, base, next []repeat, o Options) Case {
 }
 
 // counted returns the repeats that count, notes the wrong repeats, and counts the rejected ones.
-func (c *Case) counted(side string, all []repeat, o Options) (out []repeat, rejected int) {
+func (c *Case) counted(side string, all []repeat, invalid bool) (out []repeat, rejected int) {
 	for _, r := range all {
 		if r.rejected {
 			rejected++
 			continue
 		}
-		if r.Valid || o.Invalid {
+		if r.Valid || invalid {
 			out = append(out, r)
 			continue
 		}

@@ -48,7 +48,7 @@ func figureOf(t *testing.T, r compare.Report, name, figure string) compare.Figur
 func TestRepeats(t *testing.T) {
 	base := repeats(map[string][]float64{"a": {8, 10, 9, 11, 12, 10}, "b": {4, 4, 4, 4}, "c": {1}})
 	next := repeats(map[string][]float64{"a": {5, 4, 5, 6, 5, 5}, "b": {4, 4, 4, 4}, "control (before)": {7}})
-	r := compare.Runs(base, next, compare.Options{})
+	r := compare.Runs(base, next, false)
 	expect.True(t, slices.Equal(r.Missing, []string{"c"}) && slices.Equal(r.Added, []string{"control (before)"}) && len(r.Cases) == 2,
 		"missing %v, added %v, cases %v", r.Missing, r.Added, r.Cases)
 	a := figureOf(t, r, "a", "events_per_s")
@@ -70,7 +70,7 @@ func TestBlocksKeepTheLevel(t *testing.T) {
 	s := synthetic{repeats: 1, intervals: 24, servers: 4, rate: 80e6, noise: 0.01, wait: 0.1, seed: 5}
 	base := s.run()
 	s.rate, s.wait = 40e6, 0.2
-	r := compare.Runs(base, s.run(), compare.Options{})
+	r := compare.Runs(base, s.run(), false)
 	for name, want := range map[string]float64{"events_per_s": 5, "goodput_bit_per_s": 80e6, "measured_efficiency": 0.8, "barrier_wait_s": 0.02} {
 		f := figureOf(t, r, "shift", name)
 		expect.False(t, math.Abs(f.Base.Median/want-1) > 0.03 || f.Observed != compare.Blocks || f.Unsaid == "" && !f.Significant,
@@ -91,7 +91,7 @@ func TestOtherIntervals(t *testing.T) {
 		x := &next.Samples[i]
 		x.TSec, x.IntervalSec, x.PayloadBytes = x.TSec/4, x.IntervalSec/4, x.PayloadBytes/4
 	}
-	f := compare.Runs(base, next, compare.Options{}).Cases[0].Figures[0]
+	f := compare.Runs(base, next, false).Cases[0].Figures[0]
 	expect.True(t, f.Base.N == f.New.N && !f.Significant, "%+v", f)
 }
 
@@ -114,11 +114,11 @@ func TestOverlappingRepeats(t *testing.T) {
 		}
 		return out
 	}
-	f := compare.Runs(run(fast, fast, slow), run(slow, slow, fast), compare.Options{}).Cases[0].Figures[0]
+	f := compare.Runs(run(fast, fast, slow), run(slow, slow, fast), false).Cases[0].Figures[0]
 	expect.True(t, !f.Significant, "overlapping repeats: %+v", f)
-	f = compare.Runs(run(fast, fast, fast), run(slow, slow, fast), compare.Options{}).Cases[0].Figures[0]
+	f = compare.Runs(run(fast, fast, fast), run(slow, slow, fast), false).Cases[0].Figures[0]
 	expect.True(t, !f.Significant && f.Overlap, "one repeat as before: %+v", f)
-	if f := compare.Runs(run(fast, fast), run(slow, slow), compare.Options{}).Cases[0].Figures[0]; !f.Significant || f.Overlap {
+	if f := compare.Runs(run(fast, fast), run(slow, slow), false).Cases[0].Figures[0]; !f.Significant || f.Overlap {
 		t.Errorf("repeats that lie apart: %+v", f)
 	}
 }
@@ -126,17 +126,17 @@ func TestOverlappingRepeats(t *testing.T) {
 func TestInvalidIsLeftOut(t *testing.T) {
 	base, next := repeats(map[string][]float64{"a": {8, 8, 8, 8, 8}}), repeats(map[string][]float64{"a": {8, 8, 8, 8, 1}})
 	next.Summary.Cases[4].Valid, next.Summary.Cases[4].Reasons = false, []string{"3 events lost"}
-	r := compare.Runs(base, next, compare.Options{})
+	r := compare.Runs(base, next, false)
 	f := r.Cases[0].Figures[0]
 	expect.True(t, f.New.N == 4 && slices.Equal(r.Cases[0].LeftOut, []string{"new, repeat 4: invalid: 3 events lost"}),
 		"%+v, left out %v", f, r.Cases[0].LeftOut)
-	if r = compare.Runs(base, next, compare.Options{Invalid: true}); r.Cases[0].Figures[0].New.N != 5 || len(r.Cases[0].LeftOut) != 0 {
+	if r = compare.Runs(base, next, true); r.Cases[0].Figures[0].New.N != 5 || len(r.Cases[0].LeftOut) != 0 {
 		t.Errorf("asked for: %+v", r.Cases[0])
 	}
 	for i := range next.Summary.Cases {
 		next.Summary.Cases[i].Valid = false
 	}
-	r = compare.Runs(base, next, compare.Options{})
+	r = compare.Runs(base, next, false)
 	bad, open := r.Judge([]compare.Condition{{Figure: "events_per_s", Limit: -3}})
 	expect.True(t, len(r.Cases[0].Figures) == 0 && len(bad) == 0 && len(open) == 2, "all invalid: %+v, %v, %v", r.Cases[0], bad, open)
 }
@@ -145,7 +145,7 @@ func TestInvalidIsLeftOut(t *testing.T) {
 func TestSimulated(t *testing.T) {
 	base, next := repeats(map[string][]float64{"a": {8}, "b": {8}, "c": {8, 9}}), repeats(map[string][]float64{"a": {8}, "b": {7.9}, "c": {8, 9}})
 	base.Manifest.Fabric.Kind, next.Manifest.Fabric.Kind = "sim", "sim"
-	r := compare.Runs(base, next, compare.Options{})
+	r := compare.Runs(base, next, false)
 	for name, want := range map[string]bool{"a": false, "b": true, "c": false} {
 		f := figureOf(t, r, name, "events_per_s")
 		expect.True(t, f.Significant == want && f.Observed == compare.Exact && (f.Unsaid != "") == (name == "c"), "%s: %+v", name, f)
@@ -239,7 +239,7 @@ func FuzzRuns(f *testing.F) {
 		for _, d := range compare.Differences(run, run) {
 			t.Errorf("a run differs from itself: %s", d)
 		}
-		r := compare.Runs(run, run, compare.Options{Invalid: true})
+		r := compare.Runs(run, run, true)
 		expect.OK(t, expect.Err(json.Marshal(r)), "%q, %q", summary, samples)
 		for _, c := range r.Cases {
 			for _, x := range c.Figures {
@@ -321,7 +321,7 @@ func TestJudge(t *testing.T) {
 		{"to nothing", []float64{8, 8, 8, 8}, []float64{0, 0, 0, 0}, fall, 1, 0},
 		{"no conditions", []float64{8, 8, 8}, []float64{1}, nil, 0, 0},
 	} {
-		r := compare.Runs(repeats(map[string][]float64{"a": tt.base}), repeats(map[string][]float64{"a": tt.next}), compare.Options{})
+		r := compare.Runs(repeats(map[string][]float64{"a": tt.base}), repeats(map[string][]float64{"a": tt.next}), false)
 		bad, open := r.Judge(tt.conditions)
 		expect.True(t, len(bad) == tt.bad && len(open) == tt.open, "%s: regressions %+v, undecided %+v", tt.name, bad, open)
 	}
@@ -332,7 +332,7 @@ func TestJudgeCases(t *testing.T) {
 	fall := []compare.Condition{{Figure: "events_per_s", Limit: -3}}
 	base := repeats(map[string][]float64{"control (before)": {8, 8, 8, 8}, "a": {8, 8, 8, 8}, "b": {8, 8, 8, 8}})
 	next := repeats(map[string][]float64{"control (before)": {1, 1, 1, 1}, "b": {8, 8, 8, 8}})
-	bad, open := compare.Runs(base, next, compare.Options{}).Judge(fall)
+	bad, open := compare.Runs(base, next, false).Judge(fall)
 	expect.True(t, len(bad) == 0 && len(open) == 1 && open[0].Case == "a" && open[0].Reason == "the new run does not hold it",
 		"regressions %+v, undecided %+v", bad, open)
 }

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
 	"evbench/internal/answer"
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/internal/unit"
 	"evbench/results"
@@ -54,7 +56,7 @@ func Between(base, next Side, conditions []Condition, force bool) (*Comparison, 
 			return nil, err
 		}
 	}
-	r := Runs(base.run, next.run, Options{Invalid: force})
+	r := Runs(base.run, next.run, force)
 	if len(r.Cases) == 0 {
 		return nil, fmt.Errorf("%s and %s have no case in common: %s; %s", base.Path, next.Path, quoted(r.Missing), quoted(r.Added))
 	}
@@ -111,13 +113,7 @@ func refuse(base, next Side, differences []Difference) error {
 		base.Path, next.Path, strings.Join(lines, "\n  "))
 }
 
-func quoted(names []string) string {
-	var out []string
-	for _, n := range names {
-		out = append(out, fmt.Sprintf("%q", n))
-	}
-	return strings.Join(out, ", ")
-}
+func quoted(names []string) string { return strings.Join(lists.Of(names, strconv.Quote), ", ") }
 
 // Answer says whether any case has become worse in the figure shown first.
 func (c *Comparison) Answer() answer.Answer {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/perf/benchmath"
 
+	"evbench/internal/lists"
 	"evbench/results"
 )
 
@@ -36,7 +37,7 @@ var figures = []figure{
 // Figures are the names of the compared figures: throughput over the throughput of the control of
 // the same round, events built per second and server, payload received per second and server, ideal
 // time over measured time, and seconds that a server spends at the barrier in one exchange.
-var Figures = names(figures)
+var Figures = lists.Of(figures, func(f figure) string { return f.name })
 
 // Choose returns the figures of names, of which "all" means every figure. Without names the
 // comparison chooses.
@@ -50,13 +51,6 @@ func Choose(names []string) ([]string, error) {
 		}
 	}
 	return names, nil
-}
-
-func names(all []figure) (out []string) {
-	for _, f := range all {
-		out = append(out, f.name)
-	}
-	return out
 }
 
 // ratio is 0 for the control, and for a repeat whose round has no control that counts.
@@ -91,7 +85,7 @@ func (f figure) compare(base, next []repeat) (x Figure, ok bool) {
 		base, next = slices.DeleteFunc(slices.Clone(base), none), slices.DeleteFunc(slices.Clone(next), none)
 	}
 	o := observe(base, next, f.rate)
-	wholeBase, wholeNew := f.whole(base), f.whole(next)
+	wholeBase, wholeNew := lists.Of(base, f.of), lists.Of(next, f.of)
 	a, b := wholeBase, wholeNew
 	if o.kind == Blocks {
 		a, b = f.parts(wholeBase, o.base), f.parts(wholeNew, o.next)
@@ -113,14 +107,6 @@ func (f figure) compare(base, next []repeat) (x Figure, ok bool) {
 		x.Change = &change
 	}
 	return x, true
-}
-
-func (f figure) whole(repeats []repeat) []float64 {
-	out := make([]float64, 0, len(repeats))
-	for _, r := range repeats {
-		out = append(out, f.of(r))
-	}
-	return out
 }
 
 // parts returns the figure of each block: the figure of its repeat, times the rate of the block
@@ -239,11 +225,7 @@ func (r repeat) intervals() (list []interval, usual float64) {
 	if len(r.samples) == 0 {
 		return nil, 0
 	}
-	lengths := make([]float64, 0, len(r.samples))
-	for _, s := range r.samples {
-		lengths = append(lengths, s.IntervalSec)
-	}
-	if usual = results.Middle(lengths); usual <= 0 {
+	if usual = results.Middle(lists.Of(r.samples, func(s results.Sample) float64 { return s.IntervalSec })); usual <= 0 {
 		return nil, 0
 	}
 	type sum struct{ sec, payload, wait float64 }
@@ -352,22 +334,13 @@ func (s side) blocks(length float64) [][]interval {
 	if s.usual > 0 {
 		n = max(1, int(math.Round(length/s.usual)))
 	}
-	out := make([][]interval, len(s.repeats))
-	for i, list := range s.repeats {
-		out[i] = blocks(list, n)
-	}
-	return out
+	return lists.Of(s.repeats, func(list []interval) []interval { return blocks(list, n) })
 }
 
-func count(lists [][]interval) (n int) {
-	for _, l := range lists {
-		n += len(l)
-	}
-	return n
-}
+func count(repeats [][]interval) int { return len(slices.Concat(repeats...)) }
 
-func longest(lists [][]interval) (n int) {
-	for _, l := range lists {
+func longest(repeats [][]interval) (n int) {
+	for _, l := range repeats {
 		n = max(n, len(l))
 	}
 	return n
@@ -378,10 +351,10 @@ const mostAlike = 0.1
 
 // alike estimates the correlation of neighbours from all lists together. In a list of n the
 // estimate is about 1/n too low; alike adds that back.
-func alike(lists [][]interval, of func(interval) float64) float64 {
+func alike(repeats [][]interval, of func(interval) float64) float64 {
 	var product, square float64
 	n := 0
-	for _, l := range lists {
+	for _, l := range repeats {
 		mean := 0.0
 		for _, x := range l {
 			mean += of(x) / float64(len(l))
@@ -397,5 +370,5 @@ func alike(lists [][]interval, of func(interval) float64) float64 {
 	if square == 0 {
 		return 0
 	}
-	return product/square + float64(len(lists))/float64(n)
+	return product/square + float64(len(repeats))/float64(n)
 }

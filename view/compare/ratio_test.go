@@ -81,7 +81,7 @@ func TestRatio(t *testing.T) {
 		{name: "all rejected", base: full, next: rounded{speed: 1, ratios: wavy(0.9, 8), rejected: all}, unsaid: "none", open: 1, rejected: 8},
 		{name: "no control", base: full, next: rounded{speed: 1, ratios: wavy(0.8, 8), off: true}, events: true, unsaid: "none", open: 2},
 	} {
-		r := compare.Runs(tt.base.run(), tt.next.run(), compare.Options{})
+		r := compare.Runs(tt.base.run(), tt.next.run(), false)
 		bad, open := r.Judge([]compare.Condition{{Figure: compare.Ratio, Limit: -3}})
 		expect.True(t, (len(bad) == 1) == tt.regressed && len(open) == tt.open, "%s: regressions %v, open %v", tt.name, bad, open)
 		for _, c := range r.Cases {
@@ -115,7 +115,7 @@ func TestRatioOfSimulation(t *testing.T) {
 		virtual.Manifest.Fabric.Kind, virtual.Summary.Slices = "sim", nil
 		measured := rounded{speed: 1, ratios: wavy(0.9, tt.rounds)}.run()
 		for _, runs := range [][2]*results.Run{{measured, virtual}, {virtual, measured}} {
-			f := figureOf(t, compare.Runs(runs[0], runs[1], compare.Options{}), "a", compare.Ratio)
+			f := figureOf(t, compare.Runs(runs[0], runs[1], false), "a", compare.Ratio)
 			expect.True(t, f.Significant == tt.significant && f.Unsaid == tt.unsaid, "%+v: %+v", tt, f)
 		}
 	}
@@ -176,7 +176,7 @@ type outcome struct{ significant, unsaid float64 } // shares
 func often(base, next synthetic, times int) (o outcome) {
 	for i := range times {
 		base.seed, next.seed = uint64(2*i), uint64(2*i+1)
-		f := compare.Runs(base.run(), next.run(), compare.Options{}).Cases[0].Figures[0]
+		f := compare.Runs(base.run(), next.run(), false).Cases[0].Figures[0]
 		if f.Significant {
 			o.significant += 1 / float64(times)
 		}
@@ -238,7 +238,7 @@ func TestChangeFound(t *testing.T) {
 // certain.
 func TestServersAreNoObservations(t *testing.T) {
 	s := synthetic{repeats: 1, intervals: 8, servers: 64, rate: 90e6, noise: 0.02, seed: 1}
-	f := compare.Runs(s.run(), s.run(), compare.Options{}).Cases[0].Figures[0]
+	f := compare.Runs(s.run(), s.run(), false).Cases[0].Figures[0]
 	expect.True(t, f.Base.N <= 8 && f.Observed == compare.Blocks, "%d observations that are %s, from 8 intervals", f.Base.N, f.Observed)
 }
 
@@ -256,7 +256,7 @@ func TestTooFew(t *testing.T) {
 		for i := range a.Summary.Cases {
 			a.Summary.Cases[i].EventsPerSec.Mean, b.Summary.Cases[i].EventsPerSec.Mean = 5, 1
 		}
-		f := compare.Runs(a, b, compare.Options{}).Cases[0].Figures[0]
+		f := compare.Runs(a, b, false).Cases[0].Figures[0]
 		expect.True(t, !f.Significant && contains(f.Unsaid, tt.want) && f.Base.N != 0, "%s: %+v, want %q", tt.name, f, tt.want)
 	}
 }
@@ -269,7 +269,7 @@ func TestDrift(t *testing.T) {
 	for i := range next.Samples {
 		next.Samples[i].PayloadBytes = uint64(9e6 - 2e5*next.Samples[i].TSec)
 	}
-	f := compare.Runs(base, next, compare.Options{}).Cases[0].Figures[0]
+	f := compare.Runs(base, next, false).Cases[0].Figures[0]
 	expect.True(t, !f.Significant && contains(f.Unsaid, "too much alike"), "%+v", f)
 }
 

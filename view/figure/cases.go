@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"evbench/internal/lists"
 	"evbench/results"
 )
 
@@ -81,10 +82,7 @@ func efficiency(s Source, f *Figure) {
 		f.Panels = grouped(groups, most, func(c results.Case) string { return efficiencyText(results.Label(c, cases), c, nil, how) })
 		return
 	}
-	texts := make([]string, len(cases))
-	for i, x := range cases {
-		texts[i] = efficiencyText(results.Label(x, cases), x, spans[i], how)
-	}
+	texts := lists.Make(len(cases), func(i int) string { return efficiencyText(results.Label(cases[i], cases), cases[i], spans[i], how) })
 	f.Panels = caseRows{cases: cases, label: "efficiency", most: most * 1.02, texts: texts, drawRow: func(c draw.Canvas, p *plot.Plot, i int, row float64) {
 		drawEfficiency(c, p, cases[i], spans[i], row)
 	}}.panel()
@@ -173,11 +171,10 @@ func throughput(s Source, f *Figure) {
 	boxes := make([][6]float64, len(cases)) // the quartiles, and the mean
 	most := 0.0
 	for i, c := range cases {
-		var rates []float64
+		rates := lists.Of(wholeIntervals(samples[keyOf(c)]), func(x results.Sample) float64 { return x.GoodputBitPerSec })
 		mean := 0.0
-		for _, x := range wholeIntervals(samples[keyOf(c)]) {
-			rates = append(rates, x.GoodputBitPerSec)
-			mean += x.GoodputBitPerSec
+		for _, x := range rates {
+			mean += x
 		}
 		mean /= float64(max(1, len(rates)))
 		q := quartiles(rates)
@@ -236,9 +233,13 @@ func drawBox(c draw.Canvas, p *plot.Plot, b [6]float64, row float64) {
 }
 
 func diamond(c draw.Canvas, m vg.Point, r vg.Length) {
-	pts := []vg.Point{{X: m.X - r, Y: m.Y}, {X: m.X, Y: m.Y + r}, {X: m.X + r, Y: m.Y}, {X: m.X, Y: m.Y - r}}
-	c.FillPolygon(orange, pts)
-	outline(c, line(Ink, 0.75), pts)
+	c.FillPolygon(orange, corners(m, r))
+	outline(c, line(Ink, 0.75), corners(m, r))
+}
+
+// corners are those of a square that stands on one of them.
+func corners(m vg.Point, r vg.Length) []vg.Point {
+	return []vg.Point{{X: m.X - r, Y: m.Y}, {X: m.X, Y: m.Y + r}, {X: m.X + r, Y: m.Y}, {X: m.X, Y: m.Y - r}}
 }
 
 func waits(s Source, f *Figure) {
@@ -251,10 +252,10 @@ func waits(s Source, f *Figure) {
 	known := false
 	for i, c := range cases {
 		var total, waited float64
-		list := byServer(samples[keyOf(c)])
-		for _, x := range list {
-			total += x.sampled / float64(len(list))
-			waited += x.waited / float64(len(list))
+		all := byServer(samples[keyOf(c)])
+		for _, x := range all {
+			total += x.sampled / float64(len(all))
+			waited += x.waited / float64(len(all))
 		}
 		f.Data.add(c.Name, whole(c.Repeat), decimals(total), decimals(waited), decimals(total-waited))
 		share[i] = -1

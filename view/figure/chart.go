@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"evbench/internal/lists"
 )
 
 // A Chart is one drawing of series of numbers, for figures that do not belong to a run.
@@ -75,7 +77,7 @@ func WriteCharts(w io.Writer, title string, charts []Chart) error {
 		}
 		height += heights[i]
 	}
-	svg, err := drawSVG(vg.Length(across)*(wide+gap)+gap, height, "", func(c draw.Canvas) {
+	return writeSVG(w, vg.Length(across)*(wide+gap)+gap, height, "", func(c draw.Canvas) {
 		c.FillPolygon(Paper, box(c.Min, c.Max))
 		heading(c, title, vg.Point{X: c.Min.X + gap, Y: c.Max.Y - titleGap}, textSize+2)
 		top := c.Max.Y - titleGap - gap
@@ -89,11 +91,6 @@ func WriteCharts(w io.Writer, title string, charts []Chart) error {
 			top -= heights[i]
 		}
 	})
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, svg)
-	return err
 }
 
 // penned gives each series a pen. Series of one name have the same pen in all charts.
@@ -120,9 +117,7 @@ func (c Chart) crowded() bool { return c.Boxes && len(c.places()) > 5 }
 func (c Chart) places() []float64 {
 	var out []float64
 	for _, s := range c.Series {
-		for _, p := range s.Points {
-			out = append(out, p.X)
-		}
+		out = append(out, lists.Of(s.Points, func(p Point) float64 { return p.X })...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -156,21 +151,18 @@ func (c Chart) draw(canvas draw.Canvas) {
 
 func (c Chart) axis(a *plot.Axis, places []float64) func(float64) float64 {
 	if c.Boxes {
-		ticks := make([]plot.Tick, len(places))
-		for i, x := range places {
-			ticks[i] = plot.Tick{Value: float64(i), Label: c.Labels[x]}
-		}
+		ticks := lists.Make(len(places), func(i int) plot.Tick { return plot.Tick{Value: float64(i), Label: c.Labels[places[i]]} })
 		a.Tick.Marker, a.Tick.Length = plot.ConstantTicks(ticks), 0
 		a.Min, a.Max = -0.5, float64(len(places))-0.5
 		return func(x float64) float64 { return float64(slices.Index(places, x)) }
 	}
 	a.Min, a.Max = places[0], places[len(places)-1]
 	if c.LogX {
-		a.Scale, a.Tick.Marker = plot.LogScale{}, decades{}
+		a.Scale, a.Tick.Marker = plot.LogScale{}, plot.TickerFunc(decades)
 		a.Min = math.Pow(10, math.Floor(math.Log10(max(a.Min, 1e-6))))
 		a.Max = math.Pow(10, math.Ceil(math.Log10(a.Max)))
 	} else {
-		a.Tick.Marker = wholeTicks{}
+		a.Tick.Marker = plot.TickerFunc(wholeTicks)
 		a.Min, a.Max = a.Min-0.02*(a.Max-a.Min), a.Max+0.02*(a.Max-a.Min)
 		if a.Min == a.Max {
 			a.Min, a.Max = a.Min-1, a.Max+1
@@ -184,8 +176,8 @@ func (c Chart) valueAxis(a *plot.Axis) {
 	low, high := math.Inf(1), 0.0
 	for _, s := range c.Series {
 		for _, p := range s.Points {
-			low = min(low, slices.Min(append(p.Stated[:len(p.Stated):len(p.Stated)], p.Values...)))
-			high = max(high, slices.Max(append(p.Stated[:len(p.Stated):len(p.Stated)], p.Values...)))
+			all := slices.Concat(p.Stated, p.Values)
+			low, high = min(low, slices.Min(all)), max(high, slices.Max(all))
 		}
 	}
 	if high == 0 {
@@ -193,16 +185,12 @@ func (c Chart) valueAxis(a *plot.Axis) {
 	}
 	a.Min, a.Max = 0, 1.05*high
 	if c.LogY && low > 0 {
-		a.Scale, a.Tick.Marker = plot.LogScale{}, decades{}
+		a.Scale, a.Tick.Marker = plot.LogScale{}, plot.TickerFunc(decades)
 		a.Min, a.Max = math.Pow(10, math.Floor(math.Log10(low))), math.Pow(10, math.Ceil(math.Log10(high)))
 	}
 }
 
-type decades struct{}
-
-// Ticks returns the ticks of a range.
-func (decades) Ticks(low, high float64) []plot.Tick {
-	var out []plot.Tick
+func decades(low, high float64) (out []plot.Tick) {
 	for e := math.Round(math.Log10(low)); e <= math.Log10(high)+1e-9; e++ {
 		v := math.Pow(10, e)
 		out = append(out, plot.Tick{Value: v, Label: number(v, v)})
@@ -210,8 +198,8 @@ func (decades) Ticks(low, high float64) []plot.Tick {
 	return out
 }
 
-func positive(list []Series) []Series {
-	out := slices.Clone(list)
+func positive(all []Series) []Series {
+	out := slices.Clone(all)
 	for i, s := range out {
 		out[i].Points = slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return p.X <= 0 })
 	}

@@ -33,11 +33,14 @@ func (f *Figure) WriteSVG(w io.Writer) error {
 		return err
 	}
 	width, height := f.size()
-	svg, err := drawSVG(width, height, f.says(), f.draw)
-	if err != nil {
-		return err
+	return writeSVG(w, width, height, f.says(), f.draw)
+}
+
+func writeSVG(w io.Writer, width, height vg.Length, says string, paint func(draw.Canvas)) error {
+	svg, err := drawSVG(width, height, says, paint)
+	if err == nil {
+		_, err = io.WriteString(w, svg)
 	}
-	_, err = io.WriteString(w, svg)
 	return err
 }
 
@@ -53,19 +56,13 @@ func (f *Figure) WritePNG(w io.Writer) error {
 	return err
 }
 
-// SVG draws one panel without its title as an SVG document.
-func (p Panel) SVG() (string, error) { return p.svg(p.width) }
-
-// SlimSVG draws the panel with width Slim, "" where Slim is 0.
-func (p Panel) SlimSVG() (string, error) {
-	if p.Slim == 0 {
-		return "", nil
+// SVG draws one panel without its title as an SVG document, and again with width Slim, "" where that is 0.
+func (p Panel) SVG() (svg, slim string, err error) {
+	svg, err = drawSVG(p.width, p.height, p.Says, p.plot.Draw)
+	if err == nil && p.Slim > 0 {
+		slim, err = drawSVG(p.Slim, p.height, p.Says, p.plot.Draw)
 	}
-	return p.svg(p.Slim)
-}
-
-func (p Panel) svg(width vg.Length) (string, error) {
-	return drawSVG(width, p.height, p.Says, p.plot.Draw)
+	return svg, slim, err
 }
 
 // finish keeps squares of pictures square and sharp, and makes texts fit without Liberation Sans:

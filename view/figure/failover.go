@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"evbench/internal/lists"
 	"evbench/results"
 )
 
@@ -67,7 +68,7 @@ func failover(s Source, f *Figure) {
 // no case knows it.
 func lostPanel(cases []results.Case) *Panel {
 	rows := caseRows{label: "throughput lost, s"}
-	lost := map[key]float64{}
+	lost := map[results.SliceID]float64{}
 	for _, c := range cases {
 		if sec, known := c.LostSec(); known {
 			lost[keyOf(c)] = sec
@@ -78,9 +79,9 @@ func lostPanel(cases []results.Case) *Panel {
 		return nil
 	}
 	slices.SortStableFunc(rows.cases, func(a, b results.Case) int { return cmp.Compare(lost[keyOf(a)], lost[keyOf(b)]) })
-	for _, c := range rows.cases {
-		rows.texts = append(rows.texts, fmt.Sprintf("%s: %.2f s lost", policyLabel(c, cases), lost[keyOf(c)]))
-	}
+	rows.texts = lists.Of(rows.cases, func(c results.Case) string {
+		return fmt.Sprintf("%s: %.2f s lost", policyLabel(c, cases), lost[keyOf(c)])
+	})
 	rows.drawRow = func(c draw.Canvas, p *plot.Plot, i int, row float64) {
 		sec := lost[keyOf(rows.cases[i])]
 		c.FillPolygon(blue, box(at(c, p, 0, row-0.3), at(c, p, sec, row+0.3)))
@@ -172,9 +173,9 @@ func changes(c results.Case) []results.LinkEvent {
 	return out
 }
 
-func reactions(list []results.Failover) brush {
+func reactions(all []results.Failover) brush {
 	return func(c draw.Canvas, p *plot.Plot) {
-		for _, f := range list {
+		for _, f := range all {
 			if t := f.AidedSec; t != nil && *t <= p.X.Max {
 				ring(c, line(Ink, 1.2), vg.Point{X: at(c, p, *t, 0).X, Y: c.Max.Y - 15}, 3.2)
 			}
@@ -232,30 +233,17 @@ func whatHappened(f *results.Failover) string {
 }
 
 // combined takes a quartile of each stage, over the fail-overs that reached it.
-func combined(list []bar, label string, quartile int) bar {
-	b := bar{label: label, ms: make([]float64, len(stages))}
-	for k := range stages {
-		var known []float64
-		for _, x := range list {
-			if x.ms[k] > 0 {
-				known = append(known, x.ms[k])
-			}
-		}
-		b.ms[k] = quartiles(known)[quartile]
-	}
+func combined(all []bar, label string, quartile int) bar {
+	b := bar{label: label, ms: lists.Make(len(stages), func(k int) float64 {
+		known := lists.Of(all, func(x bar) float64 { return x.ms[k] })
+		return quartiles(slices.DeleteFunc(known, func(ms float64) bool { return ms == 0 }))[quartile]
+	})}
 	b.end = b.ending(&results.Failover{})
 	return b
 }
 
-func (b bar) last() (ms float64) {
-	for _, t := range b.ms {
-		ms = max(ms, t)
-	}
-	return ms
-}
-
 func (b bar) ending(f *results.Failover) string {
-	switch last := b.last(); {
+	switch last := slices.Max(b.ms); {
 	case f.Superseded:
 		return "overtaken by the next change"
 	case last > 0:
@@ -277,10 +265,8 @@ func milliseconds(ms float64) string {
 const shortest = 0.1
 
 func barPanel(rows []bar) Panel {
-	names := make([]string, len(rows))
 	least, most := math.Inf(1), 0.0
-	for i, b := range rows {
-		names[i] = b.label
+	for _, b := range rows {
 		for _, t := range b.ms {
 			if most = max(most, t); t > 0 {
 				least = min(least, t)
@@ -292,10 +278,10 @@ func barPanel(rows []bar) Panel {
 	}
 	p := newPlot()
 	p.X.Label.Text = "ms after the change was seen"
-	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades{}
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.TickerFunc(decades)
 	p.X.Min = math.Pow(10, math.Floor(math.Log10(least)-0.3))
 	p.X.Max = math.Pow(10, math.Ceil(math.Log10(most)*2+0.3)/2) // to half a decade
-	nominal(p, names)
+	nominal(p, lists.Of(rows, func(b bar) string { return b.label }))
 	p.Y.Max += legendRows
 	p.Add(gridlines(true, false), brush(func(c draw.Canvas, p *plot.Plot) {
 		for i, b := range rows {
@@ -306,11 +292,7 @@ func barPanel(rows []bar) Panel {
 		c.FillPolygon(Paper, box(vg.Point{X: c.Min.X, Y: low}, c.Max))
 		drawLegend(c, stageEntries(), c.Max.Y)
 	}))
-	texts := make([]string, len(rows))
-	for i, b := range rows {
-		texts[i] = b.words()
-	}
-	return Panel{Case: -1, Says: sentences(texts), plot: p, width: wide, height: rowsHeight(len(rows)) + 24*legendRows}
+	return Panel{Case: -1, Says: sentences(lists.Of(rows, bar.words)), plot: p, width: wide, height: rowsHeight(len(rows)) + 24*legendRows}
 }
 
 func (b bar) words() string {
@@ -351,7 +333,7 @@ func (b bar) draw(c draw.Canvas, p *plot.Plot, row float64) {
 	}
 	style := textStyle(smallSize, Ink)
 	style.XAlign, style.YAlign = draw.XLeft, text.YCenter
-	end := at(c, p, max(b.last(), p.X.Min), row)
+	end := at(c, p, max(slices.Max(b.ms), p.X.Min), row)
 	c.FillText(style, vg.Point{X: end.X + 8, Y: end.Y}, b.end)
 }
 
@@ -360,11 +342,7 @@ func (st stage) draw(c draw.Canvas, m vg.Point) {
 }
 
 func stageEntries() []entry {
-	out := make([]entry, len(stages))
-	for i, st := range stages {
-		out[i] = entry{st.label, 0, st.draw}
-	}
-	return measured(out)
+	return measured(lists.Of(stages, func(st stage) entry { return entry{st.label, 0, st.draw} }))
 }
 
 type diamondGlyph struct{}

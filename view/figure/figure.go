@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/results"
@@ -75,10 +76,12 @@ func (f *Figure) addOf(index int, title string, p Panel) {
 	f.Panels = append(f.Panels, p)
 }
 
-var kinds = []struct {
+type kind struct {
 	name, title string
 	build       func(Source, *Figure)
-}{
+}
+
+var kinds = []kind{
 	{"efficiency", "Efficiency beside its prediction", efficiency},
 	{"rounds", "Ratio to the control, round by round", rounds},
 	{"throughput", "Throughput per case", throughput},
@@ -91,42 +94,24 @@ var kinds = []struct {
 }
 
 // Names returns the names of all figures.
-func Names() []string {
-	var out []string
-	for _, k := range kinds {
-		out = append(out, k.name)
-	}
-	return out
-}
+func Names() []string { return lists.Of(kinds, func(k kind) string { return k.name }) }
 
-// Title returns the title of a figure, "" for a name that is not known.
-func Title(name string) string {
-	for _, k := range kinds {
-		if k.name == name {
-			return k.title
-		}
-	}
-	return ""
-}
+// Title returns the title of one of these figures.
+func Title(name string) string { return kinds[slices.Index(Names(), name)].title }
 
 // Build makes the figure of a name.
 func Build(name string, s Source) (*Figure, error) {
-	for _, k := range kinds {
-		if k.name == name {
-			f := &Figure{Name: k.name, Title: k.title}
-			k.build(s, f)
-			return f, nil
-		}
+	i := slices.Index(Names(), name)
+	if i < 0 {
+		return nil, fmt.Errorf("no figure %q; %s", name, show.Choices(name, Names()))
 	}
-	return nil, fmt.Errorf("no figure %q; %s", name, show.Choices(name, Names()))
+	f := &Figure{Name: name, Title: kinds[i].title}
+	kinds[i].build(s, f)
+	return f, nil
 }
 
 func labels(all []results.Case) []string {
-	out := make([]string, len(all))
-	for i, c := range all {
-		out[i] = shorten(results.Label(c, all))
-	}
-	return out
+	return lists.Of(all, func(c results.Case) string { return shorten(results.Label(c, all)) })
 }
 
 func shorten(s string) string {
@@ -160,50 +145,27 @@ func bits(x float64) string { return strconv.FormatFloat(x, 'f', 0, 64) }
 
 func decimals(x float64) string { return strconv.FormatFloat(x, 'f', 6, 64) }
 
-type key struct {
-	name   string
-	repeat int
-}
+func keyOf(c results.Case) results.SliceID { return results.SliceID{Case: c.Name, Repeat: c.Repeat} }
 
-func keyOf(c results.Case) key { return key{c.Name, c.Repeat} }
-
-func samplesByCase(run *results.Run) map[key][]results.Sample {
-	out := map[key][]results.Sample{}
-	for _, s := range run.Samples {
-		k := key{s.Case, s.Repeat}
-		out[k] = append(out[k], s)
-	}
-	for _, list := range out {
-		slices.SortStableFunc(list, func(a, b results.Sample) int { return cmp.Compare(a.TSec, b.TSec) })
-	}
-	return out
+func samplesByCase(run *results.Run) map[results.SliceID][]results.Sample {
+	sorted := slices.Clone(run.Samples)
+	slices.SortStableFunc(sorted, func(a, b results.Sample) int { return cmp.Compare(a.TSec, b.TSec) })
+	return lists.By(sorted, func(s results.Sample) results.SliceID { return results.SliceID{Case: s.Case, Repeat: s.Repeat} })
 }
 
 // wholeIntervals leaves out the samples of intervals cut short, such as the last one of a case.
 // Below half the usual length, they are mostly noise.
-func wholeIntervals(list []results.Sample) []results.Sample {
-	least := usualInterval(list) / 2
-	var out []results.Sample
-	for _, s := range list {
-		if s.IntervalSec >= least {
-			out = append(out, s)
-		}
-	}
-	return out
+func wholeIntervals(all []results.Sample) []results.Sample {
+	least := usualInterval(all) / 2
+	return slices.DeleteFunc(slices.Clone(all), func(s results.Sample) bool { return s.IntervalSec < least })
 }
 
-func usualInterval(list []results.Sample) float64 {
-	return results.NewStat(each(list, interval)).Median
+func usualInterval(all []results.Sample) float64 {
+	return stat(all, func(s results.Sample) float64 { return s.IntervalSec }).Median
 }
 
-func interval(s results.Sample) float64 { return s.IntervalSec }
-
-func each(list []results.Sample, of func(results.Sample) float64) []float64 {
-	out := make([]float64, len(list))
-	for i, s := range list {
-		out[i] = of(s)
-	}
-	return out
+func stat(all []results.Sample, of func(results.Sample) float64) results.Stat {
+	return results.NewStat(lists.Of(all, of))
 }
 
 type served struct {
@@ -243,10 +205,10 @@ type moment struct {
 }
 
 // moments joins the n-th samples of all servers, and leaves out those of intervals cut short.
-func moments(list []results.Sample) []moment {
+func moments(all []results.Sample) []moment {
 	count := map[int]int{}
 	var joined [][]results.Sample
-	for _, s := range list {
+	for _, s := range all {
 		n := count[s.Server]
 		count[s.Server]++
 		if n == len(joined) {
@@ -254,13 +216,12 @@ func moments(list []results.Sample) []moment {
 		}
 		joined[n] = append(joined[n], s)
 	}
-	least := usualInterval(list) / 2
+	least := usualInterval(all) / 2
 	var out []moment
 	for _, at := range joined {
-		stat := func(of func(results.Sample) float64) results.Stat { return results.NewStat(each(at, of)) }
 		if usualInterval(at) >= least {
-			t := stat(func(s results.Sample) float64 { return s.TSec })
-			out = append(out, moment{t.Mean, len(at), stat(func(s results.Sample) float64 { return s.GoodputBitPerSec })})
+			t := stat(at, func(s results.Sample) float64 { return s.TSec })
+			out = append(out, moment{t.Mean, len(at), stat(at, func(s results.Sample) float64 { return s.GoodputBitPerSec })})
 		}
 	}
 	return out

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"evbench/internal/lists"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scheduler"
@@ -27,11 +28,7 @@ type grid struct {
 }
 
 func newGrid(positions []int) *grid {
-	g := &grid{positions: positions, cells: make([]float64, len(positions)*len(positions))}
-	for i := range g.cells {
-		g.cells[i] = math.NaN()
-	}
-	return g
+	return &grid{positions: positions, cells: slices.Repeat([]float64{math.NaN()}, len(positions)*len(positions))}
 }
 
 // pairs shows what each server receives from each other: as measured if the run counted by pair,
@@ -40,17 +37,13 @@ func pairs(s Source, f *Figure) {
 	f.Caption = "Each square is one pair of servers: row sends, column receives. "
 	f.Data.Columns = []string{"case", "repeat", "src", "dst", "goodput_bit_per_s", "planned_share_of_link"}
 	cases := s.Run.Summary.Cases
-	counted := map[key][]results.PairCount{}
-	for _, p := range s.Run.Pairs {
-		k := key{p.Case, p.Repeat}
-		counted[k] = append(counted[k], p)
-	}
+	counted := lists.By(s.Run.Pairs, func(p results.PairCount) results.SliceID { return results.SliceID{Case: p.Case, Repeat: p.Repeat} })
 	var planned, measured bool
 	grids := make([]*grid, len(cases))
 	for i, c := range cases {
 		var g *grid
-		if list := counted[keyOf(c)]; list != nil {
-			g, measured = measuredPairs(list), true
+		if pairs := counted[keyOf(c)]; pairs != nil {
+			g, measured = measuredPairs(pairs), true
 		} else if p := s.Plans[c.Name]; p != nil && c.Repeat == 0 {
 			if g = plannedPairs(p); g != nil {
 				planned = true
@@ -209,13 +202,10 @@ func mostOf(grids []*grid) (most float64) {
 // known.
 func (s Source) scalesOf(grids []*grid) map[bool]mapScale {
 	limit, most := s.linkLimit(), max(mostOf(grids), s.PairsMost)
-	planned := slices.ContainsFunc(grids, func(g *grid) bool { return g != nil && !g.measured })
-	if planned {
+	if slices.ContainsFunc(grids, func(g *grid) bool { return g != nil && !g.measured }) {
 		most = max(most, limit)
 	}
-	if most == 0 {
-		most = 1
-	}
+	most = cmp.Or(most, 1)
 	counted := mapScale{1, most, results.RateUnitOf(most)}
 	if limit == 0 {
 		return map[bool]mapScale{true: counted, false: {1, 1, results.RateUnit{Name: "share of a link", Size: 1}}}
@@ -225,15 +215,11 @@ func (s Source) scalesOf(grids []*grid) map[bool]mapScale {
 
 // MostOfPairs is the least end of the scale for the maps of a run, in bit/s: see PairsMost.
 func (s Source) MostOfPairs() float64 {
-	most := 0.0
+	most, counted := 0.0, map[string]bool{}
 	for _, p := range s.Run.Pairs {
-		if p.Sec > 0 {
+		if counted[p.Case] = true; p.Sec > 0 {
 			most = max(most, float64(p.Bytes)*8/p.Sec)
 		}
-	}
-	counted := map[string]bool{}
-	for _, p := range s.Run.Pairs {
-		counted[p.Case] = true
 	}
 	for _, c := range s.Run.Summary.Cases {
 		if p := s.Plans[c.Name]; p != nil && !counted[c.Name] {
@@ -261,11 +247,7 @@ func (g *grid) panel(title string, index int, scales map[bool]mapScale) Panel {
 	n := float64(len(g.positions))
 	scale := scales[g.measured]
 	most, u := scale.most, scale.u
-	cells := make([]float64, len(g.cells))
-	for i, v := range g.cells {
-		cells[i] = v * scale.by
-	}
-	g = &grid{g.positions, cells, g.measured}
+	g = &grid{g.positions, lists.Of(g.cells, func(v float64) float64 { return v * scale.by }), g.measured}
 	says, plain := g.extent(u)
 	p := squares(len(g.positions), len(g.positions), ramp, func(src, dst int) uint8 {
 		v := g.cells[src*len(g.positions)+dst]
@@ -287,10 +269,7 @@ func (g *grid) panel(title string, index int, scales map[bool]mapScale) Panel {
 	}
 	out := Panel{Title: title, Says: says, Plain: plain, Case: index, plot: p, width: panelWidth, height: panelWidth * 0.86}
 	if len(g.positions) > mostSquares && (g.measured || len(g.positions) <= mostPlanned) {
-		out.Cells = &Cells{g.positions, make([]float64, len(cells)), most / u.Size, u.Name}
-		for i, v := range cells {
-			out.Cells.Values[i] = v / u.Size
-		}
+		out.Cells = &Cells{g.positions, lists.Of(g.cells, func(v float64) float64 { return v / u.Size }), most / u.Size, u.Name}
 	}
 	return out
 }

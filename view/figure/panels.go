@@ -255,19 +255,14 @@ func (s Source) ports() int {
 func (s Source) serverPanel(list []served, ports int, u results.RateUnit, most float64) Panel {
 	p := newPlot()
 	p.X.Label.Text, p.Y.Label.Text = "server", u.Name
-	p.X.Tick.Marker = wholeTicks{}
+	p.X.Tick.Marker = plot.TickerFunc(wholeTicks)
 	p.Y.Min, p.Y.Max = 0, most/u.Size*1.05
 	last := float64(list[len(list)-1].server)
 	p.X.Min, p.X.Max = -0.5, last+0.5
-	mean, least, best := 0.0, list[0], list[0]
+	by := func(a, b served) int { return cmp.Compare(a.goodput, b.goodput) }
+	mean, least, best := 0.0, slices.MinFunc(list, by), slices.MaxFunc(list, by)
 	for _, x := range list {
 		mean += x.goodput / u.Size / float64(len(list))
-		if x.goodput < least.goodput {
-			least = x
-		}
-		if x.goodput > best.goodput {
-			best = x
-		}
 	}
 	says := fmt.Sprintf("From %s of server %d to %s of server %d, mean %s.",
 		figuresOf(least.goodput/u.Size), least.server, figuresOf(best.goodput/u.Size), best.server, rateText(mean*u.Size, u))
@@ -412,7 +407,7 @@ func ratioRange(cases []results.Case, all [][]trial) (low, high float64) {
 func roundsPanel(c results.Case, list []trial, last int, low, high float64) Panel {
 	p := newPlot()
 	p.X.Label.Text, p.Y.Label.Text = "round", "ratio to control"
-	p.X.Tick.Marker = wholeTicks{}
+	p.X.Tick.Marker = plot.TickerFunc(wholeTicks)
 	p.X.Min, p.X.Max = -0.5, float64(last)+0.5
 	p.Y.Min, p.Y.Max = low, high
 	radius := vg.Length(3.2)
@@ -433,22 +428,16 @@ func roundsPanel(c results.Case, list []trial, last int, low, high float64) Pane
 		}
 		for _, x := range list {
 			m := at(on, p, float64(x.round), math.Min(high, math.Max(low, x.ratio)))
-			say(on, m, "round %d: %.3f%s", x.round, x.ratio, because(x.leftOut))
 			if x.leftOut != "" {
+				say(on, m, "round %d: %.3f, does not count: %s", x.round, x.ratio, x.leftOut)
 				ring(on, line(Ink, 1), m, radius)
 			} else {
+				say(on, m, "round %d: %.3f", x.round, x.ratio)
 				on.DrawGlyphNoClip(draw.GlyphStyle{Color: blue, Radius: radius, Shape: draw.CircleGlyph{}}, m)
 			}
 		}
 	}))
 	return Panel{Says: roundsText(c, list), plot: p, width: panelWidth, height: panelHeight}
-}
-
-func because(leftOut string) string {
-	if leftOut == "" {
-		return ""
-	}
-	return ", does not count: " + leftOut
 }
 
 func roundsText(c results.Case, list []trial) string {

@@ -12,6 +12,8 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"evbench/internal/lists"
 )
 
 // The colours of drawings. The hues of Okabe and Ito differ for every kind of colour vision; no
@@ -56,7 +58,7 @@ func newPlot() *plot.Plot {
 		a.LineStyle = line(Faint, 1)
 		a.Tick.LineStyle = line(Faint, 1)
 		a.Tick.Length = 4
-		a.Tick.Marker = fewTicks{}
+		a.Tick.Marker = plot.TickerFunc(fewTicks)
 		a.Padding = 4
 	}
 	style(&p.Title.TextStyle, textSize)
@@ -67,10 +69,7 @@ func newPlot() *plot.Plot {
 
 // nominal puts one name for each row on the Y axis, the first row at the top.
 func nominal(p *plot.Plot, names []string) {
-	ticks := make([]plot.Tick, len(names))
-	for i, n := range names {
-		ticks[i] = plot.Tick{Value: rowAt(i, len(names)), Label: n}
-	}
+	ticks := lists.Make(len(names), func(i int) plot.Tick { return plot.Tick{Value: rowAt(i, len(names)), Label: names[i]} })
 	p.Y.Tick.Marker = plot.ConstantTicks(ticks)
 	p.Y.Tick.Length = 0
 	p.Y.LineStyle.Width = 0
@@ -81,12 +80,8 @@ func rowAt(i, n int) float64 { return float64(n - 1 - i) }
 
 func rowsHeight(n int) vg.Length { return 58 + 24*vg.Length(n) }
 
-type fewTicks struct{}
-
-// Ticks returns the ticks of a range.
-func (fewTicks) Ticks(low, high float64) []plot.Tick {
+func fewTicks(low, high float64) (out []plot.Tick) {
 	step := stepOf(high-low, 6)
-	var out []plot.Tick
 	for n := math.Ceil(low/step - 1e-9); n*step <= high+step*1e-9; n++ {
 		out = append(out, plot.Tick{Value: n * step, Label: number(n*step, step)})
 	}
@@ -117,12 +112,8 @@ func number(x, step float64) string {
 	return s
 }
 
-type wholeTicks struct{}
-
-// Ticks returns the ticks of a range.
-func (wholeTicks) Ticks(low, high float64) []plot.Tick {
-	var out []plot.Tick
-	for _, t := range (fewTicks{}).Ticks(low, high) {
+func wholeTicks(low, high float64) (out []plot.Tick) {
+	for _, t := range fewTicks(low, high) {
 		if t.Value == math.Trunc(t.Value) {
 			out = append(out, plot.Tick{Value: t.Value, Label: strconv.Itoa(int(t.Value))})
 		}
@@ -217,16 +208,12 @@ func (k pen) stroke() draw.LineStyle {
 func (s Series) line(c draw.Canvas, p *plot.Plot) {
 	k := s.pen
 	points := s.sorted()
-	way := make([]vg.Point, len(points))
-	for i, x := range points {
-		way[i] = at(c, p, x.X, quartiles(x.Values)[2])
-	}
+	way := lists.Of(points, func(x Point) vg.Point { return at(c, p, x.X, quartiles(x.Values)[2]) })
 	if !s.Dots {
 		c.StrokeLines(k.stroke(), way)
 	}
 	for i, x := range points {
-		n := len(x.Values)
-		low, high := at(c, p, x.X, x.Values[0]), at(c, p, x.X, x.Values[n-1])
+		low, high := at(c, p, x.X, x.Values[0]), at(c, p, x.X, x.Values[len(x.Values)-1])
 		if high.Y-low.Y > 1 {
 			c.StrokeLine2(line(k.hue, 0.8), low.X, low.Y, high.X, high.Y)
 		}
@@ -266,9 +253,7 @@ func (s Series) boxes(c draw.Canvas, p *plot.Plot, place func(float64) float64, 
 }
 
 func statedMark(c draw.Canvas, m vg.Point) {
-	const r = 4.5
-	pts := []vg.Point{{X: m.X - r, Y: m.Y}, {X: m.X, Y: m.Y + r}, {X: m.X + r, Y: m.Y}, {X: m.X, Y: m.Y - r}}
-	outline(c, line(vermilion, 1.5), pts)
+	outline(c, line(vermilion, 1.5), corners(m, 4.5))
 }
 
 type entry struct {
@@ -303,17 +288,17 @@ func (c Chart) entries() []entry {
 	return measured(out)
 }
 
-func measured(list []entry) []entry {
+func measured(all []entry) []entry {
 	face := font.DefaultCache.Lookup(sans(smallSize), smallSize)
-	for i := range list {
-		list[i].wide = sampleWidth + face.Width(list[i].name) + 14
+	for i := range all {
+		all[i].wide = sampleWidth + face.Width(all[i].name) + 14
 	}
-	return list
+	return all
 }
 
-func legendHeight(list []entry, width vg.Length) vg.Length {
+func legendHeight(all []entry, width vg.Length) vg.Length {
 	rows, used := vg.Length(1), vg.Length(0)
-	for _, e := range list {
+	for _, e := range all {
 		if used > 0 && used+e.wide > width {
 			rows, used = rows+1, 0
 		}
@@ -322,9 +307,9 @@ func legendHeight(list []entry, width vg.Length) vg.Length {
 	return rows*legendRow + 6
 }
 
-func drawLegend(c draw.Canvas, list []entry, top vg.Length) {
+func drawLegend(c draw.Canvas, all []entry, top vg.Length) {
 	m := vg.Point{X: c.Min.X, Y: top - legendRow/2}
-	for _, e := range list {
+	for _, e := range all {
 		if m.X > c.Min.X && m.X+e.wide > c.Max.X {
 			m = vg.Point{X: c.Min.X, Y: m.Y - legendRow}
 		}

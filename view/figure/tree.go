@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/results"
@@ -149,10 +150,7 @@ func LoadsOf(p *plan.Plan) *Loads {
 	t := p.Tree
 	l := &Loads{tree: t, Phases: p.Phases(), wires: 2 * t.LowerLinks()}
 	l.cells = make([]uint16, l.Phases*l.wires)
-	leaf := make([]int, t.Servers())
-	for rank := range leaf {
-		leaf[rank] = t.Leaf(rank)
-	}
+	leaf := lists.Make(t.Servers(), t.Leaf)
 	var path []topology.Wire
 	for m := range p.Schedule.All() {
 		k := p.Path(m.Src, m.Dst)
@@ -201,11 +199,7 @@ func (s Source) Trees() []*CaseTree {
 	if shape == nil {
 		return out
 	}
-	byCase := map[key][]results.LinkCount{}
-	for _, l := range s.Run.Links {
-		k := key{l.Case, l.Repeat}
-		byCase[k] = append(byCase[k], l)
-	}
+	byCase := lists.By(s.Run.Links, func(l results.LinkCount) results.SliceID { return results.SliceID{Case: l.Case, Repeat: l.Repeat} })
 	loads := map[string]*Loads{} // repeats share theirs
 	for i, c := range s.Run.Summary.Cases {
 		x := &CaseTree{Timed: map[topology.Link]string{}}
@@ -255,8 +249,8 @@ func failed(t *topology.Tree, failures []string, timed map[topology.Link]string)
 	return t
 }
 
-func (x *CaseTree) count(list []results.LinkCount) {
-	for _, l := range list {
+func (x *CaseTree) count(all []results.LinkCount) {
+	for _, l := range all {
 		links, err := x.Tree.Links(l.Link)
 		if err != nil || len(links) != 1 {
 			continue

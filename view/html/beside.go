@@ -61,7 +61,7 @@ func differenceOf(base, other Input, id string) difference {
 	if !alikeMade {
 		d.Notes = append(d.Notes, notAlike(refused))
 	}
-	compared := compare.Runs(a, b, compare.Options{})
+	compared := compare.Runs(a, b, false)
 	share := compare.Ratio
 	if len(compared.NoControl) > 0 {
 		share = efficiency

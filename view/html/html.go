@@ -20,6 +20,7 @@ import (
 	"strings"
 	"sync"
 
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 	"evbench/report"
 	"evbench/results"
@@ -254,7 +255,7 @@ func viewOf(index int, in Input) (runView, error) {
 }
 
 // plain takes the panels in which nothing differs from a figure, and returns what each says.
-func plain(f *figure.Figure) (out []string) {
+func plain(f *figure.Figure) []string {
 	var said []string
 	titles := map[string][]string{}
 	f.Panels = slices.DeleteFunc(f.Panels, func(p figure.Panel) bool {
@@ -266,26 +267,24 @@ func plain(f *figure.Figure) (out []string) {
 		}
 		return p.Plain
 	})
-	for _, text := range said {
-		out = append(out, fmt.Sprintf("Not drawn, since nothing differs: %s: %s", strings.Join(titles[text], "; "), unbroken.Replace(text)))
-	}
-	return out
+	return lists.Of(said, func(text string) string {
+		return fmt.Sprintf("Not drawn, since nothing differs: %s: %s", strings.Join(titles[text], "; "), unbroken.Replace(text))
+	})
 }
 
 func draw(f *figure.Figure, index int) ([]panelView, error) {
 	out, errs := make([]panelView, len(f.Panels)), make([]error, len(f.Panels))
 	parallel.Each(0, len(f.Panels), func(_, i int) {
 		p := f.Panels[i]
-		svg, err := p.SVG()
+		svg, slim, err := p.SVG()
 		label := f.Title
 		if p.Title != "" {
 			label += ": " + p.Title
 		}
-		slim, slimErr := p.SlimSVG()
 		out[i] = panelView{
 			Title: p.Title, Label: label, Says: unbroken.Replace(p.Says), Case: caseID(index, p.Case), Cells: packCells(p.Cells), Wide: p.Case < 0, SVG: inline(svg), Slim: inline(slim),
 		}
-		errs[i] = errors.Join(err, slimErr)
+		errs[i] = err
 	})
 	return out, errors.Join(errs...)
 }

@@ -359,7 +359,7 @@ func TestBesideAsCompared(t *testing.T) {
 	base, next := Resolved(t), Resolved(t)
 	slower(next.Run)
 	page := write(t, html.Input{Name: "before", Source: base}, html.Input{Name: "after", Source: next})
-	for _, c := range compare.Runs(base.Run, next.Run, compare.Options{}).Cases {
+	for _, c := range compare.Runs(base.Run, next.Run, false).Cases {
 		for _, f := range c.Figures {
 			if want := strings.Replace(fmt.Sprintf(">%+.2f\u00a0%%</td>", *f.Change), "-", "\u2212", 1); f.Name == "events_per_s" {
 				inOrder(t, page, "<h2>Differences</h2>", `<th scope="row">`+c.Name+"</th>", want, "</tr>")

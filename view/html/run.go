@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"evbench/builder/modes"
+	"evbench/internal/lists"
+	"evbench/internal/show"
 	"evbench/report"
 	"evbench/results"
 	"evbench/view/figure"
@@ -47,7 +49,7 @@ func lead(m results.Manifest, rounds int) string {
 		parts = append(parts, "over "+m.Transport)
 	}
 	if rounds > 0 {
-		parts = append(parts, fmt.Sprintf("%d %s", rounds, map[bool]string{true: "round", false: "rounds"}[rounds == 1]))
+		parts = append(parts, show.Plural(rounds, "round", "rounds"))
 	}
 	if !m.Started.IsZero() {
 		parts = append(parts, clock(m.Started))
@@ -130,15 +132,13 @@ type row struct {
 
 func rowsOf(index int, in Input, columns []report.Column) []row {
 	cases := in.Source.Run.Summary.Cases
-	var out []row
-	for i, c := range cases {
-		r := row{Run: in.Name, RunID: runID(index), ID: caseID(index, i), Case: results.Label(c, cases), Kind: kindOf(in.Source.Run), Verdict: verdict(c)}
-		for _, x := range columns {
-			r.Cells = append(r.Cells, x.Cell(c))
+	return lists.Make(len(cases), func(i int) row {
+		c := cases[i]
+		return row{
+			Run: in.Name, RunID: runID(index), ID: caseID(index, i), Case: results.Label(c, cases), Kind: kindOf(in.Source.Run), Verdict: verdict(c),
+			Cells: lists.Of(columns, func(x report.Column) report.Cell { return x.Cell(c) }),
 		}
-		out = append(out, r)
-	}
-	return out
+	})
 }
 
 // verdicts are all verdicts, in the order of the line above the table.
@@ -208,10 +208,7 @@ func kindOf(run *results.Run) kind {
 }
 
 func mixed(runs []Input) string {
-	var words []string
-	for _, in := range runs {
-		words = append(words, kindOf(in.Source.Run).Word)
-	}
+	words := lists.Of(runs, func(in Input) string { return kindOf(in.Source.Run).Word })
 	slices.Sort(words)
 	if words = slices.Compact(words); len(words) < 2 {
 		return ""

@@ -3,13 +3,13 @@ package live
 import (
 	"net/http"
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"evbench/results"
-	"evbench/topology"
 )
 
 // metrics serves the state as metrics of Prometheus, named by its conventions
@@ -145,13 +145,9 @@ func collectCases(to chan<- prometheus.Metric, s *State) {
 
 func collectLinks(to chan<- prometheus.Metric, s *State) {
 	p, dead := s.Plan(s.Case(s.Last.Case))
-	gone := map[topology.Link]bool{}
-	for _, l := range dead {
-		gone[l] = true
-	}
 	for id := range p.Tree.AllLinks() {
 		l := p.Tree.LinkOf(id)
-		to <- prometheus.MustNewConstMetric(linkUp, prometheus.GaugeValue, number(!gone[l]), p.Tree.LinkName(l))
+		to <- prometheus.MustNewConstMetric(linkUp, prometheus.GaugeValue, number(!slices.Contains(dead, l)), p.Tree.LinkName(l))
 	}
 	for _, c := range s.Cases {
 		for _, l := range s.Links[c.Name] {

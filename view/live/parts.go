@@ -15,6 +15,7 @@ import (
 
 	"evbench/bench"
 	"evbench/internal/answer"
+	"evbench/internal/lists"
 	"evbench/plan"
 	"evbench/report"
 	"evbench/results"
@@ -229,13 +230,9 @@ func roundsOf(s *State) roundsView {
 	for n := last; n > max(0, last-mostRounds); n-- {
 		v.Rounds = append(v.Rounds, n)
 	}
-	for _, c := range s.Cases {
-		row := roundsRow{Case: c.Name}
-		for _, n := range v.Rounds {
-			row.Cells = append(row.Cells, cellOf(s.Summary.Slices, c.Name, n-1))
-		}
-		v.Rows = append(v.Rows, row)
-	}
+	v.Rows = lists.Of(s.Cases, func(c bench.Planned) roundsRow {
+		return roundsRow{c.Name, lists.Of(v.Rounds, func(n int) roundsCell { return cellOf(s.Summary.Slices, c.Name, n-1) })}
+	})
 	return v
 }
 

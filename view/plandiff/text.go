@@ -18,8 +18,7 @@ func (d Diff) WriteText(w io.Writer, worse []Regression) error {
 		if len(d.Lines) == 0 && d.Old == d.New {
 			return nil
 		}
-	}
-	if !d.SameHash {
+	} else {
 		fmt.Fprintln(w, d.sentence())
 	}
 	if err := show.Align(w, d.table()); err != nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/routing"
@@ -90,9 +91,5 @@ func pathNoun(p *plan.Plan) string {
 }
 
 func leafPairs(pairs [][2]int) string {
-	out := make([]string, len(pairs))
-	for i, c := range pairs {
-		out[i] = fmt.Sprintf("leaf%d and leaf%d", c[0], c[1])
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(lists.Of(pairs, func(c [2]int) string { return fmt.Sprintf("leaf%d and leaf%d", c[0], c[1]) }), ", ")
 }

@@ -56,19 +56,18 @@ func Answer(cases []*Why) answer.Answer {
 }
 
 func writeText(out io.Writer, cases []*Why) error {
+	var to bytes.Buffer
 	for i, w := range cases {
 		if i > 0 {
-			fmt.Fprintln(out)
+			to.WriteByte('\n')
 		}
-		if err := w.writeText(out); err != nil {
-			return err
-		}
+		w.writeText(&to)
 	}
-	return nil
+	_, err := to.WriteTo(out)
+	return err
 }
 
-func (w *Why) writeText(out io.Writer) error {
-	to := new(bytes.Buffer)
+func (w *Why) writeText(to *bytes.Buffer) {
 	w.sentences(to, w.of)
 	if len(w.Phases) > 0 {
 		rows := [][]string{{"phase", "took", "predicted", "barrier", "more", "last to come"}}
@@ -88,8 +87,6 @@ func (w *Why) writeText(out io.Writer) error {
 		}
 		table(to, "Links whose pairs took most longer, in the mean", rows)
 	}
-	_, err := to.WriteTo(out)
-	return err
 }
 
 func (w *Why) sentences(to *bytes.Buffer, c results.Case) {
@@ -163,7 +160,7 @@ func table(to *bytes.Buffer, title string, rows [][]string) {
 	fmt.Fprintf(to, "\n%s:\n", title)
 	columns := make([]show.Column, len(rows[0]))
 	for i, head := range rows[0] {
-		columns[i].Right = head == "took" || head == "predicted" || head == "usual" || head == "barrier" || head == "more" || head == "pairs" || head == "tokens"
+		columns[i].Right = slices.Contains([]string{"took", "predicted", "usual", "barrier", "more", "pairs", "tokens"}, head)
 	}
 	_ = show.Align(to, rows, columns...)
 }

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/results"
 )
 
@@ -121,10 +122,7 @@ func (s *Slice) exchanges(phases, servers int) []exchange {
 		}
 		e := all[x.Exchange]
 		if e == nil {
-			e = make([]phase, phases)
-			for i := range e {
-				e[i] = phase{begin: x.BeginSec, received: map[PairOf]float64{}}
-			}
+			e = lists.Make(phases, func(int) phase { return phase{begin: x.BeginSec, received: map[PairOf]float64{}} })
 			all[x.Exchange] = e
 		}
 		e[x.Phase].add(x)

@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"evbench/builder/modes"
+	"evbench/internal/lists"
 	"evbench/plan"
 	"evbench/results"
+	"evbench/scheduler"
 	"evbench/topology"
 )
 
@@ -195,10 +197,8 @@ func (a *account) phases(all []*Slice) error {
 		return fmt.Errorf("spans of %d servers, its plan has %d", a.Servers, a.tree.Servers())
 	}
 	a.idealPhases()
-	a.byPhase, a.barriers, a.last = make([][]float64, len(a.ideal)), make([][]float64, len(a.ideal)), make([]map[PairOf]int, len(a.ideal))
-	for p := range a.last {
-		a.last[p] = map[PairOf]int{}
-	}
+	a.byPhase, a.barriers = make([][]float64, len(a.ideal)), make([][]float64, len(a.ideal))
+	a.last = lists.Make(len(a.ideal), func(int) map[PairOf]int { return map[PairOf]int{} })
 	var took, waited []float64
 	for _, s := range all {
 		for _, x := range s.exchanges(len(a.ideal), a.Servers) {
@@ -255,12 +255,9 @@ func (a *account) during(c results.Case) {
 func (a *account) idealPhases() {
 	t := a.tree
 	a.ideal = make([]float64, a.plan.Phases())
-	rows := make([][]int, t.Servers()) // [rank][phase] destination, or below 0
-	for r := range rows {
-		for _, s := range a.plan.Row(r) {
-			rows[r] = append(rows[r], s.To)
-		}
-	}
+	rows := lists.Make(t.Servers(), func(rank int) []int { // [rank][phase] destination, or below 0
+		return lists.Of(a.plan.Row(rank), func(s scheduler.Step) int { return s.To })
+	})
 	for p := range a.ideal {
 		load := map[topology.Wire]int{}
 		for r, row := range rows {

@@ -1,0 +1,29 @@
+// Package lists makes slices and groups from others, for what package slices leaves out.
+package lists
+
+// Of returns of(x) for each x of all, in their order; nil for none.
+func Of[T, U any](all []T, of func(T) U) (out []U) {
+	for _, x := range all {
+		out = append(out, of(x))
+	}
+	return out
+}
+
+// Make returns of(0), of(1), …, of(n-1).
+func Make[T any](n int, of func(i int) T) []T {
+	out := make([]T, n)
+	for i := range out {
+		out[i] = of(i)
+	}
+	return out
+}
+
+// By returns groups of all by a key, each in their order.
+func By[T any, K comparable](all []T, key func(T) K) map[K][]T {
+	out := map[K][]T{}
+	for _, x := range all {
+		k := key(x)
+		out[k] = append(out[k], x)
+	}
+	return out
+}
