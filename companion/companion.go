@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"evbench/failover"
+	"evbench/internal/lists"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/topology"
@@ -77,13 +78,7 @@ type Target interface {
 	Watch(ctx context.Context, events chan<- failover.LinkEvent) error
 }
 
-func (r Routes) nodes() []Node {
-	out := make([]Node, len(r))
-	for i, t := range r {
-		out[i] = t.Node
-	}
-	return out
-}
+func (r Routes) nodes() []Node { return lists.Of(r, func(t Table) Node { return t.Node }) }
 
 func (r Routes) of(nodes []Node) Routes {
 	out := make(Routes, 0, len(nodes))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -17,10 +18,7 @@ type UnreachableError struct{ Pairs [][2]int }
 const named = 10
 
 func (e *UnreachableError) Error() string {
-	names := make([]string, 0, named)
-	for _, c := range e.Pairs[:min(named, len(e.Pairs))] {
-		names = append(names, fmt.Sprintf("leaf%d and leaf%d", c[0], c[1]))
-	}
+	names := lists.Of(e.Pairs[:min(named, len(e.Pairs))], func(c [2]int) string { return fmt.Sprintf("leaf%d and leaf%d", c[0], c[1]) })
 	more := ""
 	if n := len(e.Pairs) - len(names); n > 0 {
 		more = fmt.Sprintf(", and %d more pairs,", n)
@@ -73,9 +71,5 @@ func pairSet(pairs [][2]int) func(a, b int) bool {
 }
 
 func PairNames(pairs [][2]int) []string {
-	out := make([]string, len(pairs))
-	for i, c := range pairs {
-		out[i] = fmt.Sprintf("leaf%d-leaf%d", c[0], c[1])
-	}
-	return out
+	return lists.Of(pairs, func(c [2]int) string { return fmt.Sprintf("leaf%d-leaf%d", c[0], c[1]) })
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/results"
 )
@@ -66,9 +67,7 @@ func FailoverRows(list []results.Failover) (heads []string, rows [][]string, leg
 	for _, c := range failoverTable[:len(failoverTable)-1] { // what was lost is known of whole cases
 		heads = append(heads, c.Head)
 	}
-	for _, f := range list {
-		rows = append(rows, failoverRow(f, f.Case))
-	}
+	rows = lists.Of(list, func(f results.Failover) []string { return failoverRow(f, f.Case) })
 	return heads, rows, failoverLegend + failoverUnits + failoverNone
 }
 

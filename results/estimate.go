@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"evbench/internal/lists"
+
 	"golang.org/x/perf/benchmath"
 )
 
@@ -47,9 +49,9 @@ func NewEstimate(name string, slices []Slice) *Estimate {
 	if len(mine) == 0 {
 		return nil
 	}
-	e := &Estimate{Of: OfRatio, Over: OverRounds, Interval: NewInterval(values(mine, Slice.ratio))}
+	e := &Estimate{Of: OfRatio, Over: OverRounds, Interval: NewInterval(lists.Of(mine, Slice.ratio))}
 	if len(control) == 0 {
-		e.Of, e.Interval = OfGoodput, NewInterval(values(mine, Slice.goodput))
+		e.Of, e.Interval = OfGoodput, NewInterval(lists.Of(mine, Slice.goodput))
 	}
 	if e.Known() {
 		return e
@@ -102,14 +104,6 @@ func slicesOf(name string, all []Slice) (mine, control []Slice) {
 func (s Slice) ratio() float64      { return s.Ratio }
 func (s Slice) goodput() float64    { return s.GoodputBitPerSec }
 func (s Slice) efficiency() float64 { return s.Efficiency }
-
-func values(of []Slice, value func(Slice) float64) []float64 {
-	var out []float64
-	for _, s := range of {
-		out = append(out, value(s))
-	}
-	return out
-}
 
 // overExchanges returns the interval from the exchanges of some slices. Two intervals both hold
 // with a probability of 95 % when each holds with 97.5 %.

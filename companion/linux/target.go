@@ -16,6 +16,7 @@ import (
 	"evbench/companion"
 	"evbench/fabric/lab"
 	"evbench/failover"
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 )
 
@@ -123,18 +124,16 @@ func (t *Target) Write(ctx context.Context, edits []companion.Edit) (changed int
 func (t *Target) edit(e companion.Edit) (changed int, err error) {
 	id := lab.Node(e.Node)
 	ports := t.lab.Ports(id)
-	set := make([]lab.Message, len(e.Set))
-	for i, r := range e.Set {
-		set[i] = lab.Message{Kind: unix.RTM_NEWROUTE, Flags: unix.NLM_F_CREATE | unix.NLM_F_REPLACE, Data: append(setMessage(r, ports), congestion(r, t.lab.Congestion())...)}
-	}
+	set := lists.Of(e.Set, func(r companion.Route) lab.Message {
+		return lab.Message{Kind: unix.RTM_NEWROUTE, Flags: unix.NLM_F_CREATE | unix.NLM_F_REPLACE, Data: append(setMessage(r, ports), congestion(r, t.lab.Congestion())...)}
+	})
 	changed, err = t.batch(id, set, func(i int) string { return "set route to " + e.Set[i].Prefix.String() })
 	if err != nil {
 		return changed, err
 	}
-	del := make([]lab.Message, len(e.Delete))
-	for i, p := range e.Delete {
-		del[i] = lab.Message{Kind: unix.RTM_DELROUTE, Data: routeHeader(p, unix.RT_SCOPE_NOWHERE, unix.RTN_UNSPEC, 0)}
-	}
+	del := lists.Of(e.Delete, func(p netip.Prefix) lab.Message {
+		return lab.Message{Kind: unix.RTM_DELROUTE, Data: routeHeader(p, unix.RT_SCOPE_NOWHERE, unix.RTN_UNSPEC, 0)}
+	})
 	n, err := t.batch(id, del, func(i int) string { return "delete route to " + e.Delete[i].String() })
 	if err != nil {
 		return changed + n, err

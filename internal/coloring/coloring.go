@@ -16,6 +16,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"evbench/internal/lists"
 )
 
 // An Edge joins left node U and right node V, N times. Its parallel copies are the units First,
@@ -139,10 +141,7 @@ func (g *Graph) regular(k int32, to *multigraph) *multigraph {
 	binL, degL := merge(left, k)
 	binR, degR := merge(right, k)
 	nodes := max(len(degL), len(degR))
-	same := make([]int32, nodes)
-	for v := range same {
-		same[v] = int32(v)
-	}
+	same := lists.Count[int32](nodes)
 	return to.fill(nodes, part{g.Edges, binL, binR}, part{pad(nodes, degL, degR, k), same, same})
 }
 

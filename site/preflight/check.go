@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evbench/fabric"
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/results"
 	"evbench/topology"
@@ -99,11 +100,9 @@ func intended(t *topology.Shape, hosts []results.Host) []Server {
 	for r := range t.Servers() {
 		rank[t.Position(r)] = r
 	}
-	var out []Server
-	for _, h := range hosts {
-		out = append(out, Server{Name: t.ServerName(rank[h.Server]), Host: h.Host, Leaf: t.Leaf(rank[h.Server])})
-	}
-	return out
+	return lists.Of(hosts, func(h results.Host) Server {
+		return Server{Name: t.ServerName(rank[h.Server]), Host: h.Host, Leaf: t.Leaf(rank[h.Server])}
+	})
 }
 
 // bestGovernor keeps processors at one frequency.

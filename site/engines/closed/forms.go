@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/site/lft"
 	"evbench/site/network"
 )
@@ -88,15 +89,12 @@ func quasi(g network.QFT, n *network.Network) (*lft.Tables, error) {
 
 func route(engine string, g network.PGFT, quasi bool, n *network.Network) *lft.Tables {
 	f := &forms{tree: newTree(g, quasi)}
-	number, rank := make([]int, n.Hosts()), make([]int, n.Nodes())
-	for d := range number {
-		number[d] = d
-	}
+	rank := make([]int, n.Nodes())
 	for s := range n.Switches() {
 		rank[n.Switch(s)] = f.tree.level(s)
 	}
 	f.graph = newGraph(n, rank)
-	f.hosts = newHosts(n, number)
+	f.hosts = newHosts(n, lists.Count[int](n.Hosts()))
 	f.layers = f.graph.reach(f.hosts.leafAt, len(f.hosts.leaves))
 	return f.graph.tables(engine, f.hosts, func() form { return &formRow{forms: f, digits: make([]int, len(g.M))} })
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/site/lft"
 	"evbench/site/network"
 )
@@ -133,17 +134,11 @@ func (h *hosts) local(dst []uint8, s int) {
 // with one rank fewer, and so on. Parts are ordered by their first host, and hosts of a leaf by its
 // ports. Hosts without a cable come last. O(ranks · cables).
 func numbers(n *network.Network, g *graph) []int {
-	number := make([]int, n.Hosts())
+	number := lists.Count[int](n.Hosts())
 	if n.Notation != "" {
-		for h := range number {
-			number[h] = h
-		}
 		return number
 	}
-	order := make([]network.Node, n.Hosts())
-	for h := range order {
-		order[h] = network.Node(h)
-	}
+	order := lists.Count[network.Node](n.Hosts())
 	part := parts(n, g)
 	slices.SortStableFunc(order, func(a, b network.Node) int { return compareHosts(n, part, a, b) })
 	for d, h := range order {
