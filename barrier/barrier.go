@@ -24,8 +24,28 @@ const (
 	MPI           = "mpi" // MPI_Barrier of the transport: it has no Steps and is not in Kinds
 )
 
+// The forms of the tournament in which the champion's word takes a wider tree than the signals up, or
+// reaches all from the champion.
+const (
+	Wide   = "tournament-wide"
+	Direct = "tournament-direct"
+)
+
 // Kinds returns the names of all kinds, the default first.
 func Kinds() []string { return []string{Tournament, Central, Dissemination} }
+
+// Forms returns all that Steps knows: the kinds and the forms of the tournament.
+func Forms() []string { return append(Kinds(), Wide, Direct) }
+
+// FormOf returns the form of a kind for ranks that have a processor each, or share processors. Where
+// they share, a signal costs as much as its sender's processor time, and the tree up serves down. A
+// rank with a processor of its own sends its next signal while the last one is on its way.
+func FormOf(kind string, own bool) string {
+	if kind == Tournament && own {
+		return Wide
+	}
+	return kind
+}
 
 // A Step is one signal: sent to Peer if Send is set, else awaited from Peer.
 type Step struct {
@@ -34,29 +54,34 @@ type Step struct {
 }
 
 // Steps returns the signals of a rank in one barrier, in order. An ordered pair of ranks has at
-// most one signal. The longest chain of signals is at most 2·⌈log2 n⌉ for the tournament, 2 for
-// central (but n-1 signals meet at rank 0 twice), and ⌈log2 n⌉ for dissemination, which sends n
-// signals in each round.
+// most one signal. The longest chain of signals is at most 2·⌈log2 n⌉ for the tournament, ⌈log2 n⌉ + 1
+// for its direct form, between these for the wide one, 2 for central (but n-1 signals meet at rank 0
+// twice), and ⌈log2 n⌉ for dissemination, which sends n signals in each round.
 func Steps(kind string, rank, n int) ([]Step, error) {
 	if n < 1 || rank < 0 || rank >= n {
 		return nil, fmt.Errorf("barrier of %d ranks has no rank %d", n, rank)
 	}
 	switch kind {
 	case Tournament:
-		return tournament(rank, n), nil
+		return tournament(rank, n, 1), nil
+	case Wide:
+		return tournament(rank, n, wideLag), nil
+	case Direct:
+		return tournament(rank, n, n), nil
 	case Central:
 		return central(rank, n), nil
 	case Dissemination:
 		return dissemination(rank, n), nil
 	}
-	return nil, fmt.Errorf("no barrier %q; there are %s", kind, strings.Join(Kinds(), ", "))
+	return nil, fmt.Errorf("no barrier %q; there are %s", kind, strings.Join(Forms(), ", "))
 }
 
 // tournament implements Hensgen, Finkel and Manber (1988), with fixed winners: in round k the rank
 // that is a multiple of 2^(k+1) wins over the rank 2^k above it. A loser signals its winner and
 // waits. The champion, rank 0, knows that all ranks have arrived, and releases them down the same
-// tree. A rank without an opponent in a round (n is not a power of two) skips that round.
-func tournament(rank, n int) []Step {
+// tree or, where lag is above 1, down that of release. A rank without an opponent in a round (n is not
+// a power of two) skips that round.
+func tournament(rank, n, lag int) []Step {
 	var up, down []Step
 	for d := 1; d < n; d *= 2 {
 		if rank%(2*d) != 0 {
@@ -69,8 +94,38 @@ func tournament(rank, n int) []Step {
 			down = append(down, Step{true, loser})
 		}
 	}
-	slices.Reverse(down) // the widest subtree first: its release takes the most steps
+	if lag > 1 && n > 1 {
+		from, to := release(rank, n, lag)
+		if down = to; rank > 0 {
+			up[len(up)-1].Peer = from
+		}
+	} else {
+		slices.Reverse(down) // the widest subtree first: its release takes the most steps
+	}
 	return append(up, down...)
+}
+
+// wideLag is the lag of the wide form, a low one: where signals are really slower, it is still better
+// than the binary tree, and where they are not, hardly worse.
+const wideLag = 2
+
+// release returns who tells a rank that all have arrived, and whom the rank tells, so that the last of
+// n ranks hears first if a rank sends one signal a step and each is on its way for lag steps: the
+// postal model of Bar-Noy and Kipnis (1992). With lag n-1 or more, rank 0 tells all. O(n²).
+func release(rank, n, lag int) (from int, to []Step) {
+	arrives := []int{lag} // by rank that has heard: when its next signal arrives
+	for r := 1; r < n; r++ {
+		teller := slices.Index(arrives, slices.Min(arrives))
+		if r == rank {
+			from = teller
+		}
+		if teller == rank {
+			to = append(to, Step{true, r})
+		}
+		arrives = append(arrives, arrives[teller]+lag)
+		arrives[teller]++
+	}
+	return from, to
 }
 
 // central has rank 0 wait for a signal from every other rank and then signal every other rank.

@@ -32,7 +32,7 @@ func TestStepsOfTournament(t *testing.T) {
 }
 
 func TestPartnersAreMutual(t *testing.T) {
-	for _, kind := range barrier.Kinds() {
+	for _, kind := range barrier.Forms() {
 		for n := 1; n <= 40; n++ {
 			for r := range n {
 				ps := expect.Value(barrier.Partners(kind, r, n))(t)
@@ -58,7 +58,7 @@ func TestBadArguments(t *testing.T) {
 
 // TestEveryOrder delivers the signals of two barriers in a row in every order that the network could choose.
 func TestEveryOrder(t *testing.T) {
-	for _, kind := range barrier.Kinds() {
+	for _, kind := range barrier.Forms() {
 		for n := 1; n <= 5; n++ {
 			s := newStage(t, kind, n, 1+min(1, 4/n)) // five ranks: one barrier
 			seen := map[string]bool{}
@@ -86,7 +86,7 @@ func TestEveryOrder(t *testing.T) {
 
 // TestManyOrders takes seeded random orders where all are too many.
 func TestManyOrders(t *testing.T) {
-	for _, kind := range barrier.Kinds() {
+	for _, kind := range barrier.Forms() {
 		for _, n := range []int{6, 7, 8, 9, 13, 16, 17, 24, 33} {
 			for seed := range uint64(5) {
 				rng := rand.New(rand.NewPCG(seed, uint64(n)))
@@ -104,17 +104,84 @@ func TestManyOrders(t *testing.T) {
 	}
 }
 
-// TestChain compares the longest chain of signals with the formulas. A
-// tournament of other sizes than powers of two may lack its last loser's losers.
+// TestChain compares the longest chain of signals with the formulas. A tournament of other sizes than
+// powers of two may lack its last loser's losers.
 func TestChain(t *testing.T) {
 	for n := 1; n <= 70; n++ {
 		rounds := bits.Len(uint(n - 1))
 		for kind, want := range map[string]int{
-			barrier.Tournament: 2 * rounds, barrier.Central: min(2, 2*rounds), barrier.Dissemination: rounds,
+			barrier.Tournament: 2 * rounds, barrier.Direct: rounds + min(1, rounds), barrier.Central: min(2, 2*rounds), barrier.Dissemination: rounds,
 		} {
 			got := newStage(t, kind, n, 1).chain()
-			exact := kind != barrier.Tournament || n&(n-1) == 0
+			exact := kind == barrier.Central || kind == barrier.Dissemination || n&(n-1) == 0
 			expect.False(t, got > want || exact && got != want, "%s n=%d: a chain of %d signals, want %d", kind, n, got, want)
+		}
+		wide := newStage(t, barrier.Wide, n, 1).chain()
+		expect.True(t, rounds <= wide && wide <= 2*rounds, "n=%d: a chain of %d signals where the tree down is wide", n, wide)
+	}
+}
+
+// TestReleaseIsFastest holds each form's tree down, for all n from 1 to 70, against the postal model: n ranks can have heard
+// after t steps where heard(t) ≥ n, heard(t) = heard(t-1) + heard(t-lag), and 1 before the first signal arrives.
+func TestReleaseIsFastest(t *testing.T) {
+	for n := 1; n <= 70; n++ {
+		for form, lag := range map[string]int{barrier.Tournament: 1, barrier.Wide: 2, barrier.Direct: n} {
+			var heard func(t int) int
+			known := map[int]int{}
+			heard = func(t int) int {
+				if t < lag {
+					return 1
+				}
+				if known[t] == 0 {
+					known[t] = heard(t-1) + heard(t-lag)
+				}
+				return known[t]
+			}
+			want := 0
+			for heard(want) < n {
+				want++
+			}
+			got := released(t, form, n, lag)
+			exact := form != barrier.Tournament || n&(n-1) == 0
+			expect.False(t, got < want || exact && got != want, "%s n=%d: the last rank hears after %d steps, the first possible is %d", form, n, got, want)
+		}
+	}
+}
+
+// released plays the signals down, which are those from a rank to a higher one, step by step and returns when the last rank hears.
+func released(t *testing.T, form string, n, lag int) (last int) {
+	at := map[int]int{0: 0}
+	for again := true; again; {
+		again = false
+		for r := range n {
+			now, has := at[r]
+			if !has {
+				continue
+			}
+			for _, s := range steps(t, form, r, n) {
+				if !s.Send || s.Peer < r {
+					continue
+				}
+				if _, told := at[s.Peer]; !told {
+					at[s.Peer], again = now+lag, true
+					last = max(last, now+lag)
+				}
+				now++
+			}
+		}
+	}
+	expect.MustTrue(t, len(at) == n, "%s n=%d: only %d ranks hear", form, n, len(at))
+	return last
+}
+
+func TestFormOf(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		for _, kind := range append(barrier.Kinds(), barrier.MPI) {
+			want := kind
+			if own && kind == barrier.Tournament {
+				want = barrier.Wide
+			}
+			expect.Equal(t, barrier.FormOf(kind, own), want, "form of %s, own processors %v", kind, own)
 		}
 	}
 }
@@ -160,7 +227,7 @@ func newWires(n int) [][]chan uint64 {
 
 // TestWaitHoldsBack: while one rank is missing, and all that can run has run, nobody has left.
 func TestWaitHoldsBack(t *testing.T) {
-	for _, kind := range barrier.Kinds() {
+	for _, kind := range barrier.Forms() {
 		for _, n := range []int{2, 3, 7, 8} {
 			for missing := range n {
 				synctest.Test(t, func(t *testing.T) { holdsBack(t, kind, n, missing) })

@@ -24,6 +24,36 @@ import (
 	"evbench/topology"
 )
 
+// Servers have processors of their own where each machine has as many as servers, and says so.
+func TestOwnProcessors(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		hosts []results.Host
+		want  bool
+	}{
+		{"a machine each", []results.Host{{Host: "a", Cores: 1}, {Host: "b", Cores: 8}}, true},
+		{"one machine", []results.Host{{Host: "a", Cores: 2}, {Host: "a", Cores: 2}}, true},
+		{"one too many", []results.Host{{Host: "a", Cores: 2}, {Host: "b", Cores: 2}, {Host: "a", Cores: 2}, {Host: "a", Cores: 2}}, false},
+		{"one does not say", []results.Host{{Host: "a", Cores: 2}, {Host: "b"}}, false},
+	} {
+		expect.Equal(t, ownProcessors(tt.hosts), tt.want, "%s", tt.name)
+	}
+}
+
+// The first barrier that is as fast as the fastest, but for noise, is taken.
+func TestFastest(t *testing.T) {
+	for _, tt := range []struct {
+		times []float64
+		want  int
+	}{{[]float64{3}, 0}, {[]float64{2, 2, 2}, 0}, {[]float64{1.04, 1, 2}, 0}, {[]float64{1.06, 1.04, 1}, 1}, {[]float64{3, 2, 1}, 2}, {[]float64{0, 0}, 0}} {
+		var tried []results.TriedBarrier
+		for _, s := range tt.times {
+			tried = append(tried, results.TriedBarrier{PhaseSec: s})
+		}
+		expect.True(t, fastest(tried) == &tried[tt.want], "of %v, not number %d", tt.times, tt.want)
+	}
+}
+
 // A sinkOfPairs takes pairs, or takes none.
 type sinkOfPairs struct {
 	results.Sink

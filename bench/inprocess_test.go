@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"evbench/barrier"
 	"evbench/controller/wire"
 	"evbench/fabric"
 	"evbench/failover/loop"
@@ -33,6 +34,7 @@ type inProcess struct {
 	// wrap, if set, stands between a worker and its endpoint.
 	wrap func(rank int, ep transport.Endpoint) transport.Endpoint
 
+	quick string        // if set, signals of any other barrier take linkTime
 	apart time.Duration // between workers that join
 	deaf  []uint32      // runs of the session, the first slice is 1, in which rank 1 reaches nobody
 
@@ -122,7 +124,19 @@ func (f *inProcess) open(ctx context.Context, c wire.Configure, _ func()) (worke
 	if f.wrap != nil {
 		ep = f.wrap(c.Rank, ep)
 	}
-	return worker.Connections{Endpoint: ep, Signals: peer}, nil
+	conns := worker.Connections{Endpoint: ep, Signals: peer}
+	if f.quick != "" && c.Barrier != f.quick {
+		conns.Signals = late{peer}
+	}
+	return conns, nil
+}
+
+// late signals take linkTime.
+type late struct{ barrier.Peer }
+
+func (l late) Signal(ctx context.Context, to int, seq uint64) error {
+	time.Sleep(linkTime)
+	return l.Peer.Signal(ctx, to, seq)
 }
 
 func (f *inProcess) MayOpen(_, _ int) error { return nil }

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"evbench/barrier"
 	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/controller"
@@ -165,6 +166,7 @@ func (r *runner) controllerCase(m *measured) (controller.Case, error) {
 		Fragment: int(r.s.Event.Fragment), Sizes: r.s.Sizes(m.Case), Readers: roles.Readers, Builders: roles.Builders,
 		Pairs: r.pairs, Trace: r.spans(m), Back: m.Plan.Tree.Backs(),
 	}}
+	c.Barrier = barrier.FormOf(m.Barrier, r.own)
 	c.Timeout = r.timeout(m)
 	if e := m.Prediction.Efficiency; e > 0 {
 		c.Expected = time.Duration(float64(r.s.ExchangeTime()) / e)

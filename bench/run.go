@@ -52,6 +52,8 @@ type runner struct {
 	open     func() (results.Sink, error)
 	sink     results.Sink // nil until all workers have joined
 	pairs    bool         // pairs are counted
+	own      bool         // each server has a processor of its own
+	barriers []results.TriedBarrier
 	ctl      *controller.Controller
 	manifest results.Manifest
 	checked  fabric.Checked
@@ -97,7 +99,7 @@ func (r *runner) begin() error {
 	r.manifest = results.Manifest{
 		Schema: "evbench/manifest/1", Name: r.s.Name, Scenario: string(r.s.Text), Seed: r.s.Seed,
 		Started: time.Now().UTC(), Fabric: r.f.Info(), Control: r.control(), Plans: map[string]string{}, Warnings: []string{},
-		Transport: r.s.Transport,
+		Transport: r.s.Transport, OwnProcessors: r.own, Barriers: r.barriers,
 	}
 	if transport.Of(r.s.Transport).IO {
 		r.manifest.IO = r.s.IO
@@ -166,6 +168,9 @@ func (r *runner) session(ctx context.Context) (err error) {
 		return err
 	}
 	if r.checked, err = r.f.Check(ctx, r.joined()); err != nil {
+		return err
+	}
+	if err := r.settleBarriers(ctx); err != nil {
 		return err
 	}
 	if err := r.begin(); err != nil {

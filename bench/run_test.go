@@ -3,6 +3,7 @@ package bench_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"evbench/barrier"
 	"evbench/bench"
 	"evbench/builder/modes"
 	"evbench/fabric"
@@ -190,6 +192,48 @@ func TestRun(t *testing.T) {
 		"the predictions were not written before the run")
 	expect.True(t, len(f.installed) == 6 && sum.Complete && len(sink.samples) != 0,
 		"%d plans installed, complete %v, %d samples", len(f.installed), sum.Complete, len(sink.samples))
+}
+
+// TestRunFindsBarrier: barrier: auto takes the barrier whose phases are shortest, once for all cases that ask, and the manifest says
+// which were tried, with their times.
+func TestRunFindsBarrier(t *testing.T) {
+	f, sink := &inProcess{quick: barrier.Dissemination}, &memory{}
+	sum := expect.Value(run(t, `
+topology: FT(2;2,2)
+fabric: {kind: hosts}
+event: {fragment: 1kB}
+duration: 100ms
+rounds: 1
+control: off
+cases:
+  - {name: a, barrier: auto}
+  - {name: b, barrier: auto, failures: [leaf0-spine0]}
+  - {name: c, barrier: central}
+  - {name: d}
+`, f, sink))(t)
+	var taken, got []string
+	tried := map[string]float64{}
+	for _, b := range sink.manifests[0].Barriers {
+		if tried[b.Barrier] = b.PhaseSec; b.Taken {
+			taken = append(taken, b.Barrier)
+		}
+	}
+	expect.Equal(t, taken, []string{barrier.Dissemination}, "barriers taken")
+	expect.Equal(t, slices.Sorted(maps.Keys(tried)), slices.Sorted(slices.Values(barrier.Forms())), "barriers tried")
+	for kind, took := range tried {
+		// Each phase takes linkTime, and a late signal is 1 ms at least.
+		expect.True(t, took >= 0.0009 && (kind == barrier.Dissemination) == (took < 0.002), "%s: a phase of %v s", kind, took)
+	}
+	for _, c := range sum.Cases {
+		expect.True(t, c.Valid && c.EventsLost == 0, "%s: %+v", c.Name, c)
+		got = append(got, c.Barrier)
+	}
+	expect.Equal(t, got, []string{barrier.Dissemination, barrier.Dissemination, barrier.Central, barrier.Tournament}, "barriers of the cases")
+	expect.Equal(t, len(f.installed), 5, "plans installed: one for the tries")
+
+	none := &memory{}
+	expect.Value(run(t, small, &inProcess{}, none))(t)
+	expect.Equal(t, len(none.manifests[0].Barriers), 0, "barriers tried where no case asks")
 }
 
 // Ordered cases of windows of each length, fragments of any size and with a dead link build

@@ -204,6 +204,9 @@ type Summary struct {
 	Rounds   int     `json:"rounds,omitempty"` // that were begun
 	Cases    []Case  `json:"cases"`
 	Slices   []Slice `json:"slices,omitempty"` // in the order in which they were measured
+	// OwnProcessors: each server had a processor of its own. Barriers are those tried where a case had barrier: auto.
+	OwnProcessors bool           `json:"own_processors"`
+	Barriers      []TriedBarrier `json:"barriers,omitempty"`
 
 	rest *kept.Rest // of the document that was read
 }
@@ -294,6 +297,11 @@ type Manifest struct {
 	Warnings    []string          `json:"warnings"`
 	RateSearch  []TriedRate       `json:"rate_search,omitempty"` // where the link rate was auto: those tried, in their order; fabric has the one taken
 
+	// OwnProcessors: each server had a processor of its own. Barriers are those tried where a case had
+	// barrier: auto.
+	OwnProcessors bool           `json:"own_processors,omitempty"`
+	Barriers      []TriedBarrier `json:"barriers,omitempty"`
+
 	rest *kept.Rest // of the document that was read
 }
 
@@ -366,6 +374,14 @@ type ExchangeTime struct {
 	Exchange    uint64  `col:"exchange" unit:"" key:"yes"`          // the first that the row stands for, counted from 0
 	Exchanges   int     `col:"exchanges" unit:"exchange" key:"yes"` // how many it stands for: of a case with many, a row has several
 	DurationSec float64 `col:"duration_s" unit:"s" digits:"9" key:"yes"`
+}
+
+// A TriedBarrier is a barrier, or a form of one, tried before a run: how long a phase took with almost no
+// payload, and whether it was taken as the fastest.
+type TriedBarrier struct {
+	Barrier  string  `json:"barrier"`
+	PhaseSec float64 `json:"phase_s"`
+	Taken    bool    `json:"taken,omitempty"`
 }
 
 // A TriedRate is a link rate tried before a run, to find one that the machine can carry, with the

@@ -87,7 +87,7 @@ type Event struct {
 }
 
 // barriers, allSchedules, Routings, Kinds list the valid names.
-func barriers() []string { return append(barrier.Kinds(), barrier.MPI) }
+func barriers() []string { return append(barrier.Kinds(), barrier.MPI, Auto) }
 func allSchedules() []string {
 	return append(append(schedules.Names(), schedules.PathColoring),
 		schedules.RepairPrefix+schedules.LinearShift, schedules.RepairPrefix+schedules.LinearShiftPorts, schedules.RepairPrefix+schedules.XOR, schedules.RepairPrefix+schedules.BandwidthOptimal)

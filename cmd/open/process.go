@@ -1,6 +1,7 @@
 package open
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -77,7 +78,7 @@ func (p Process) run(ctx context.Context) error {
 // interface that has its first address; cpus are its processors.
 func Describe(f host.Facts, data Addresses, version, cpus string) results.Host {
 	h := results.Host{
-		Host: f.Host, Version: version, Governor: f.Governor, CPU: f.CPU, Cores: f.Cores, CPUs: cpus, Kernel: f.Kernel,
+		Host: f.Host, Version: version, Governor: f.Governor, CPU: f.CPU, Cores: cmp.Or(f.Cores, host.Processors()), CPUs: cpus, Kernel: f.Kernel,
 	}
 	if len(data) == 0 {
 		return h

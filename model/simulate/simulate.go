@@ -170,10 +170,13 @@ func deadAt(unused []scenario.Timed, at time.Duration) (dead []topology.Link) {
 }
 
 // Timing is the cost of events beside the bytes on the wires. MPI's own barrier counts as
-// dissemination, which has as many successive rounds.
+// dissemination, which has as many successive rounds, and auto as the default.
 func Timing(s *scenario.Scenario, kind string) sim.Timing {
-	if kind == barrier.MPI {
+	switch kind {
+	case barrier.MPI:
 		kind = barrier.Dissemination
+	case scenario.Auto:
+		kind = barrier.Tournament
 	}
 	return sim.Timing{Barrier: kind, Round: s.Sim.Round, Overhead: s.Sim.Overhead, Jitter: s.Sim.Jitter}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"evbench/internal/proc"
+	"evbench/site/host"
 	"evbench/site/mpi"
 )
 
@@ -23,9 +24,13 @@ func main() {
 	}))
 }
 
-// run is the program. As "peer rank ORDER" it is one rank of our side, started by the program
-// itself.
+// run is the program. As "peer rank ORDER" it is one rank of our side, and as "peer on LIST PROGRAM …"
+// it keeps a rank of either side on its processor; the program itself starts both.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(args) > 2 && args[0] == onCommand {
+		fmt.Fprintln(stderr, "peer on:", become(args[1], args[2:]))
+		return proc.ExitFailed
+	}
 	if len(args) == 2 && args[0] == rankCommand {
 		if err := beRank(ctx, args[1], stdin, stdout); err != nil {
 			fmt.Fprintln(stderr, "peer rank:", err)
@@ -80,7 +85,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 // compare measures the requested rows. It also prints the results before an error or a signal.
 func compare(ctx context.Context, o *options, stdout, stderr io.Writer) (err error) {
 	var chosen []row
-	for _, r := range rows() {
+	for _, r := range rows(host.Processors()) {
 		if o.rows.MatchString(r.String()) {
 			chosen = append(chosen, r)
 		}

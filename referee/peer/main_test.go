@@ -4,14 +4,20 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"evbench/internal/proc"
 	"evbench/results"
@@ -21,7 +27,7 @@ import (
 
 // TestMain lets the test binary be a rank, as the program is.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == rankCommand {
+	if len(os.Args) > 1 && (os.Args[1] == rankCommand || os.Args[1] == onCommand) {
 		mpi.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
@@ -41,7 +47,7 @@ func TestTCPRanksDeliverEveryByte(t *testing.T) {
 		{Mode: Phases, Size: 100_000, Exchanges: 4, Warmup: 1},
 	} {
 		w.Check = true
-		reports, err := tools.runTCP(t.Context(), 3, w)
+		reports, err := tools.runTCP(t.Context(), 3, false, w)
 		if err != nil {
 			t.Errorf("%+v: %v", w, err)
 			continue
@@ -59,11 +65,11 @@ func TestTCPBarrierSlot(t *testing.T) {
 }
 
 func TestARankThatFailsIsNamed(t *testing.T) {
-	_, err := testTools(t).runTCP(t.Context(), 3, Work{Mode: "fast", Exchanges: 1})
+	_, err := testTools(t).runTCP(t.Context(), 3, false, Work{Mode: "fast", Exchanges: 1})
 	expect.Error(t, err, `mode "fast"`)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	expect.True(t, expect.Err(testTools(t).runTCP(ctx, 2, Work{Mode: Unsync, Exchanges: 1})) != nil, "a run that was interrupted gave no error")
+	expect.True(t, expect.Err(testTools(t).runTCP(ctx, 2, false, Work{Mode: Unsync, Exchanges: 1})) != nil, "a run that was interrupted gave no error")
 }
 
 func TestBarrierTimes(t *testing.T) {
@@ -147,18 +153,49 @@ func TestReadSummary(t *testing.T) {
 
 func TestLaunch(t *testing.T) {
 	for net, want := range map[string]string{netTCP: "self,tcp", netShared: "self,vader"} {
-		cmd := (&tools{}).launch(t.Context(), 5, net, "program")
+		cmd := (&tools{}).launch(t.Context(), 5, net, false, "program")
 		got, env := strings.Join(cmd.Args, " "), strings.Join(cmd.Env, " ")
 		expect.True(t, strings.Contains(got, "--oversubscribe --bind-to none") && strings.Contains(got, "--mca btl_tcp_if_include lo -n 5 program"), "%s: %s", net, got)
 		expect.True(t, strings.Contains(env, "OMPI_MCA_pml=ob1 OMPI_MCA_btl="+want), "%s: %s", net, env)
 	}
 }
 
+// TestRowsByProcessors: each machine has rows with a processor for each rank, and a row says whether it is one.
+func TestRowsByProcessors(t *testing.T) {
+	for processors, want := range map[int][]int{1: nil, 2: {2}, 3: {2}, 4: {4}, 8: {4, 8}, 16: {4, 8, 16}, 40: {4, 8, 16, 32}} {
+		own := map[int]bool{}
+		for _, r := range rows(processors) {
+			expect.Equal(t, r.Own, r.Ranks <= processors, "%s on %d processors", r, processors)
+			expect.True(t, !r.bound() || r.Own && r.Ours.kind != whole, "%s is bound", r)
+			if r.Own && r.Ours.net == netTCP {
+				own[r.Ranks] = true
+			}
+		}
+		if mpi.Family != mpi.MPICH {
+			expect.Equal(t, slices.Sorted(maps.Keys(own)), want, "ranks on %d processors", processors)
+		}
+	}
+}
+
+// TestABoundRankHasOneProcessor of those that this process may use, and all ranks of a row have others.
+func TestABoundRankHasOneProcessor(t *testing.T) {
+	var all unix.CPUSet
+	expect.Must(t, unix.SchedGetaffinity(0, &all))
+	for rank := range min(all.Count(), 4) {
+		args := testTools(t).on(strconv.Itoa(rank), []string{"/bin/sh", "-c", "grep Cpus_allowed_list /proc/self/status"})
+		said := string(expect.Value(exec.CommandContext(t.Context(), args[0], args[1:]...).Output())(t))
+		cpu := expect.Value(nth(&all, rank))(t)
+		expect.Equal(t, said, fmt.Sprintf("Cpus_allowed_list:\t%d\n", cpu), "rank %d", rank)
+	}
+	_, err := testTools(t).runTCP(t.Context(), min(all.Count(), 2), true, Work{Mode: barriers, Exchanges: 5})
+	expect.OK(t, err, "bound ranks")
+}
+
 // TestRowsDiffer: --rows can choose every row by itself, and each has two sides
 // that differ.
 func TestRowsDiffer(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range rows() {
+	for _, r := range rows(2) {
 		s := r.String()
 		expect.True(t, !seen[s], "twice: %s", s)
 		seen[s] = true
@@ -174,7 +211,7 @@ func TestCommandLine(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{"--list --rows n=16", proc.ExitDone, "barrier over TCP, n=16: ours tournament over TCP / C MPI_Barrier over TCP\n", ""},
+		{"--list --rows barrier.*n=32", proc.ExitDone, "barrier over TCP, n=32, shared processors: ours tournament over TCP / C MPI_Barrier over TCP\n", ""},
 		{"--rows nothing", proc.ExitUsage, "", "no row matches"},
 		{"--rows (", proc.ExitUsage, "", "--rows"},
 		{"--slots 0", proc.ExitUsage, "", "--slots 0"},
@@ -185,6 +222,8 @@ func TestCommandLine(t *testing.T) {
 		{"--rows whole --evbench /nowhere/evbench", proc.ExitUsage, "", "make build"},
 		{"--help", proc.ExitDone, "", "-rows"},
 		{"rank {", proc.ExitFailed, "", "order"},
+		{"on 999 program", proc.ExitFailed, "", "rank 999: this process may use"},
+		{"on first program", proc.ExitFailed, "", "no launcher"},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), strings.Fields(c.args), strings.NewReader(""), &stdout, &stderr)
@@ -200,17 +239,17 @@ func TestTable(t *testing.T) {
 			Unit: "µs", OurSlots: []float64{30, 31, 29}, Slots: []float64{100, 99, 101},
 			Ratio: Ratio{Median: 0.3, Low: 0.28, High: 0.32}, Verdict: "reached",
 		},
-		{row: row{Work: "MPI", Ranks: 4, Size: 64 << 10, Theirs: isend, Goal: Goal{Want: 0.9}}, Unit: "MB/s", Verdict: "left out: why", LeftOut: "why"},
+		{row: row{Work: "MPI", Ranks: 4, Size: 64 << 10, Theirs: isend, Own: true, Goal: Goal{Want: 0.9}}, Unit: "MB/s", Verdict: "left out: why", LeftOut: "why"},
 	}
 	var b bytes.Buffer
 	expect.Must(t, printTable(&b, out))
-	const want = `work     n  size    ours  theirs        ratio  95 % interval  reach  verdict        beside
-barrier  8  –       30    100     µs    0.300  0.280–0.320    ≤ 0.4  reached        C MPI_Barrier over TCP
-MPI      4  64 KiB  –     –       MB/s  –      –              ≥ 0.9  left out: why  C isend/waitall over TCP
+	const want = `work     n  size    processors  ours  theirs        ratio  95 % interval  reach  verdict        beside
+barrier  8  –       shared      30    100     µs    0.300  0.280–0.320    ≤ 0.4  reached        C MPI_Barrier over TCP
+MPI      4  64 KiB  own         –     –       MB/s  –      –              ≥ 0.9  left out: why  C isend/waitall over TCP
 `
 	expect.True(t, b.String() == want, "table:\n%s\nwant\n%s", &b, want)
 	text, err := json.Marshal(document{Schema: schema, Rows: out})
-	if err != nil || !strings.Contains(string(text), `"theirs":"C MPI_Barrier over TCP","reach":0.4,"reach_at_most":true,"unit":"µs","our_slots":[30,31,29],"their_slots":[100,99,101]`) {
+	if err != nil || !strings.Contains(string(text), `"theirs":"C MPI_Barrier over TCP","own_processors":false,"reach":0.4,"reach_at_most":true,"unit":"µs","our_slots":[30,31,29],"their_slots":[100,99,101]`) {
 		t.Errorf("%s, %v", text, err)
 	}
 }

@@ -49,16 +49,16 @@ func TestMPIRanksDeliverEveryByte(t *testing.T) {
 		{Mode: Phases, Size: 200_000, Exchanges: 4, Warmup: 2},
 	} {
 		w.Check = true
-		reports, err := tools.runMPI(t.Context(), 3, netShared, w)
+		reports, err := tools.runMPI(t.Context(), 3, netShared, false, w)
 		expect.True(t, err == nil && len(reports) == 3, "%+v: %d reports, %v", w, len(reports), err)
 	}
-	expect.True(t, expect.Err(tools.runMPI(t.Context(), 2, netShared, Work{Mode: "fast"})) != nil, "ranks that failed gave no error")
+	expect.True(t, expect.Err(tools.runMPI(t.Context(), 2, netShared, false, Work{Mode: "fast"})) != nil, "ranks that failed gave no error")
 }
 
 // Both sides run over each layer.
 func TestLayers(t *testing.T) {
 	tools := mpiTools(t)
-	for _, r := range layerRows() {
+	for _, r := range layerRows(2) {
 		r.Size = 20_000
 		for _, s := range []side{r.Ours, r.Theirs} {
 			got, err := tools.slot(t.Context(), r, s, 4)

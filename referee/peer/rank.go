@@ -25,6 +25,7 @@ const rankCommand = "rank"
 type order struct {
 	Net  string `json:"net"`
 	Rank int    `json:"rank"` // TCP only: MPI knows
+	Own  bool   `json:"own"`  // TCP only: each rank has a processor of its own
 	Work Work   `json:"work"` // in mode barriers: Exchanges and Warmup count barriers
 }
 
@@ -93,7 +94,8 @@ func tcpRank(ctx context.Context, o order, in *json.Decoder, stdout io.Writer) (
 }
 
 func connect(ctx context.Context, l *tcp.Listener, o order, addrs []string) (*place, error) {
-	partners, err := barrier.Partners(barrier.Tournament, o.Rank, len(addrs))
+	form := barrier.FormOf(barrier.Tournament, o.Own)
+	partners, err := barrier.Partners(form, o.Rank, len(addrs))
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +113,7 @@ func connect(ctx context.Context, l *tcp.Listener, o order, addrs []string) (*pl
 	if err != nil {
 		return nil, err
 	}
-	b, err := barrier.New(barrier.Tournament, o.Rank, len(addrs))
+	b, err := barrier.New(form, o.Rank, len(addrs))
 	if err != nil {
 		return nil, errors.Join(err, ep.Close())
 	}

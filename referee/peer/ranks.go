@@ -77,14 +77,14 @@ type child struct {
 	out *json.Decoder
 }
 
-func (t *tools) runTCP(ctx context.Context, n int, w Work) ([]report, error) {
+func (t *tools) runTCP(ctx context.Context, n int, bound bool, w Work) ([]report, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var children []*child
 	var err error
 	for r := 0; r < n && err == nil; r++ {
 		var c *child
-		if c, err = t.begin(ctx, order{Net: netTCP, Rank: r, Work: w}); err == nil {
+		if c, err = t.begin(ctx, order{Net: netTCP, Rank: r, Own: bound, Work: w}); err == nil {
 			children = append(children, c)
 		}
 	}
@@ -134,7 +134,11 @@ func (t *tools) begin(ctx context.Context, o order) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := t.command(ctx, t.self, rankCommand, string(text))
+	program := []string{t.self, rankCommand, string(text)}
+	if o.Own {
+		program = t.on(strconv.Itoa(o.Rank), program)
+	}
+	cmd := t.command(ctx, program[0], program[1:]...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -158,11 +162,18 @@ func layer(net string) mpi.Layer {
 	return all[slices.IndexFunc(all, func(l mpi.Layer) bool { return l.Name == net })]
 }
 
-// launch starts n ranks over a network or layer.
-func (t *tools) launch(ctx context.Context, n int, net string, program ...string) *exec.Cmd {
+// launch starts n ranks over a network or layer. Bound ranks have a processor each: there Open MPI's
+// do not yield it while they wait, as its launcher has them do where it is told that ranks may
+// outnumber processors.
+func (t *tools) launch(ctx context.Context, n int, net string, bound bool, program ...string) *exec.Cmd {
+	env := append(os.Environ(), layer(net).Env...)
+	if bound {
+		program = t.on(byLauncher, program)
+		env = append(env, "OMPI_MCA_mpi_yield_when_idle=0")
+	}
 	args := mpi.Local(n, program...)
 	cmd := t.command(ctx, args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), layer(net).Env...)
+	cmd.Env = env
 	return cmd
 }
 
@@ -170,7 +181,7 @@ func (t *tools) launch(ctx context.Context, n int, net string, program ...string
 func (t *tools) runC(ctx context.Context, r row, s side, amount int, check bool) (reading, error) {
 	batch := max(s.batch, 1)
 	before := (warmup + batch - 1) / batch * batch
-	said, err := t.output(t.launch(ctx, r.Ranks, s.net, t.alltoall, s.mode,
+	said, err := t.output(t.launch(ctx, r.Ranks, s.net, r.bound(), t.alltoall, s.mode,
 		strconv.Itoa(r.Size), strconv.Itoa(amount), strconv.Itoa(before), strconv.Itoa(batch), map[bool]string{false: "0", true: "1"}[check]))
 	if err != nil {
 		return reading{}, err
@@ -194,12 +205,12 @@ func readC(said string, r row, s side, amount int) (got reading, err error) {
 	return got, nil
 }
 
-func (t *tools) runMPI(ctx context.Context, n int, net string, w Work) ([]report, error) {
+func (t *tools) runMPI(ctx context.Context, n int, net string, bound bool, w Work) ([]report, error) {
 	text, err := json.Marshal(order{Net: net, Work: w})
 	if err != nil {
 		return nil, err
 	}
-	said, err := t.output(t.launch(ctx, n, net, t.self, rankCommand, string(text)))
+	said, err := t.output(t.launch(ctx, n, net, bound, t.self, rankCommand, string(text)))
 	if err != nil {
 		return nil, err
 	}

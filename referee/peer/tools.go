@@ -36,9 +36,11 @@ type tools struct {
 }
 
 type machine struct {
-	CPUs int    `json:"cpus"`
-	Go   string `json:"go"`
-	MPI  string `json:"mpi,omitempty"`
+	CPUs int `json:"cpus"`
+	// Processors are those that the ranks can keep busy at once: within affinity and quota.
+	Processors int    `json:"processors"`
+	Go         string `json:"go"`
+	MPI        string `json:"mpi,omitempty"`
 	// Busy is the share of all processors that others used before the first slot.
 	Busy float64 `json:"busy_before"`
 }
@@ -48,7 +50,7 @@ func prepare(ctx context.Context, o *options, rs []row) (t *tools, err error) {
 	needs := func(f func(side) bool) bool {
 		return slices.ContainsFunc(rs, func(r row) bool { return f(r.Ours) || f(r.Theirs) })
 	}
-	t = &tools{machine: machine{CPUs: runtime.NumCPU(), Go: runtime.Version()}}
+	t = &tools{machine: machine{CPUs: runtime.NumCPU(), Processors: host.Processors(), Go: runtime.Version()}}
 	if needs(func(s side) bool { return s.kind == whole }) {
 		if t.evbench, err = proc.Evbench(o.evbench); err != nil {
 			return nil, err
@@ -97,7 +99,14 @@ func (t *tools) close() error { return os.RemoveAll(t.dir) }
 
 func (t *tools) prepareMPI(ctx context.Context) error {
 	compiler, launcher := cmp.Or(os.Getenv("MPICC"), "mpicc"), mpi.Local(1)[0]
-	for _, name := range []string{compiler, launcher} {
+	needed := []string{compiler, launcher}
+	t.alltoall = filepath.Join(filepath.Dir(t.self), "alltoall") // compiled beforehand: scripts/pack-peers
+	_, err := os.Stat(t.alltoall)
+	compiled := err == nil
+	if compiled {
+		needed = needed[1:]
+	}
+	for _, name := range needed {
 		if _, err := exec.LookPath(name); err != nil {
 			return proc.Usagef("%w: the C programs need an MPI, on Debian the packages openmpi-bin, libopenmpi-dev and gcc", err)
 		}
@@ -109,6 +118,9 @@ func (t *tools) prepareMPI(ctx context.Context) error {
 	t.machine.MPI, _, _ = strings.Cut(said, "\n")
 	if mpi.Family == mpi.OpenMPI && !strings.Contains(t.machine.MPI, "Open MPI") {
 		return proc.Usagef("mpirun is that of %q; the flags used here are those of Open MPI", t.machine.MPI)
+	}
+	if compiled {
+		return nil
 	}
 	source := filepath.Join(t.dir, "alltoall.c")
 	if err := os.WriteFile(source, cSource, 0o600); err != nil {
@@ -165,9 +177,11 @@ func (t *tools) slot(ctx context.Context, r row, s side, amount int) (reading, e
 		if mpi.Missing != nil {
 			return reading{}, leftOut{"built without MPI (go build -tags mpi)"}
 		}
-		run = func(ctx context.Context, n int, w Work) ([]report, error) { return t.runMPI(ctx, n, s.net, w) }
+		run = func(ctx context.Context, n int, bound bool, w Work) ([]report, error) {
+			return t.runMPI(ctx, n, s.net, bound, w)
+		}
 	}
-	reports, err := run(ctx, r.Ranks, workOf(r, s, amount))
+	reports, err := run(ctx, r.Ranks, r.bound(), workOf(r, s, amount))
 	if err != nil {
 		return reading{}, err
 	}

@@ -69,6 +69,31 @@ func TestAvailableInGroups(t *testing.T) {
 	expect.Equal(t, available(known), 4, "bytes of a machine that says nothing itself")
 }
 
+// TestProcessors: the least quota of a group on the way up limits what affinity allows.
+func TestProcessors(t *testing.T) {
+	for _, tt := range []struct {
+		name           string
+		mounts, groups string
+		files          map[string]string // below sys/fs/cgroup
+		want           int
+	}{
+		{"no groups", "", "", nil, 8},
+		{"no limit", v2, "0::/a", map[string]string{"a/cpu.max": "max 100000\n"}, 8},
+		{"two and a half", v2, "0::/a/b", map[string]string{"a/cpu.max": "250000 100000\n", "a/b/cpu.max": "600000 100000\n"}, 2},
+		{"less than one", v2, "0::/a", map[string]string{"a/cpu.max": "50000 100000\n"}, 1},
+		{"more than affinity", v2, "0::/a", map[string]string{"a/cpu.max": "1600000 100000\n"}, 8},
+		{"version 1", v1, "5:cpu,cpuacct:/x\n", map[string]string{"cpu,cpuacct/x/cpu.cfs_quota_us": "300000\n", "cpu,cpuacct/x/cpu.cfs_period_us": "100000\n"}, 3},
+		{"version 1 without a limit", v1, "5:cpu,cpuacct:/x\n", map[string]string{"cpu,cpuacct/x/cpu.cfs_quota_us": "-1\n", "cpu,cpuacct/x/cpu.cfs_period_us": "100000\n"}, 8},
+		{"damaged", v2, "0::/a", map[string]string{"a/cpu.max": "1 2 3\n", "cpu.max": "x 0\n"}, 8},
+	} {
+		root := fstest.MapFS{"proc/self/mountinfo": file(tt.mounts), "proc/self/cgroup": file(tt.groups)}
+		for name, text := range tt.files {
+			root["sys/fs/cgroup/"+name] = file(text)
+		}
+		expect.Equal(t, processors(root, 8), tt.want, "processors of %s", tt.name)
+	}
+}
+
 // pinTest has this program pin itself and say what came of it: pinning the
 // process of the tests would slow them all.
 const pinTest = "EVBENCH_PIN_TEST"

@@ -46,7 +46,7 @@ func Read() (Facts, error) {
 	up, err := interfaces()
 	f := read(os.DirFS("/"), up)
 	f.Host, _ = os.Hostname() // empty for a machine without a name
-	f.Cores = runtime.NumCPU()
+	f.Cores = Processors()
 	if f.Kernel == "" {
 		f.Kernel = runtime.GOOS
 	}

@@ -25,7 +25,7 @@ type ConnectBarrier func(t *testing.T, n int, kind string) []Signaller
 // RunBarrier checks an implementation of barrier.Peer.
 func RunBarrier(t *testing.T, connect ConnectBarrier) {
 	t.Run("nobody leaves early", func(t *testing.T) {
-		for _, kind := range barrier.Kinds() {
+		for _, kind := range barrier.Forms() {
 			for _, n := range []int{1, 2, 5, 8} {
 				testBarrier(t, kind, connect(t, n, kind))
 			}

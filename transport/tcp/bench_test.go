@@ -16,7 +16,7 @@ import (
 // BenchmarkBarrier reports the median time of one barrier, in µs. A barrier's time is from the last exit of the
 // one before to its own last exit: the clock of a single rank lies when that rank is not running.
 func BenchmarkBarrier(b *testing.B) {
-	for _, kind := range barrier.Kinds() {
+	for _, kind := range barrier.Forms() {
 		for _, n := range []int{4, 8, 16, 32} {
 			b.Run(fmt.Sprintf("%s/n=%d", kind, n), func(b *testing.B) { benchBarrier(b, kind, n) })
 		}

@@ -201,16 +201,17 @@ func (b *bell) close() {
 }
 
 // A spinner checks again and again, for a short while, before a thread sleeps: waking a thread
-// takes as long as a phase of small fragments. Between two checks it lets other goroutines run.
-// After each miss twice as many waits go by without spinning.
+// takes as long as a phase of small fragments. Between two checks it gives its processor to other
+// threads that can run, so that ranks gain from it also where they share processors. After each
+// miss twice as many waits go by without spinning.
 type spinner struct {
 	misses int // in a row
 	skip   int // waits without spinning left
 }
 
 const (
-	spinFor   = 200 * time.Microsecond
-	maxMisses = 6 // then one wait in 2^6 spins
+	spinFor   = time.Millisecond // longer than most waits for 1 MiB on loopback
+	maxMisses = 8                // then one wait in 2^8 spins
 )
 
 // until returns true as soon as ready does, and false if that takes too long or was skipped.
