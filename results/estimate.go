@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"evbench/internal/lists"
-
 	"golang.org/x/perf/benchmath"
+
+	"evbench/internal/lists"
 )
 
 // The figure of an Estimate, and its kind of observation.

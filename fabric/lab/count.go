@@ -5,6 +5,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"evbench/internal/lists"
 	"evbench/topology"
 )
 
@@ -19,12 +20,9 @@ type traffic struct {
 // they are those of the interface, which counts a large send as one packet.
 func (b *Lab) Counters() ([]Count, error) {
 	ends := make([][2]traffic, len(b.cables))
-	at := make([]map[int]*traffic, len(b.nodes))
+	at := lists.Make(len(b.nodes), func(int) map[int]*traffic { return map[int]*traffic{} })
 	for i, c := range b.cables {
 		for side, e := range c.ends {
-			if at[e.node] == nil {
-				at[e.node] = map[int]*traffic{}
-			}
 			at[e.node][e.index] = &ends[i][side]
 		}
 	}

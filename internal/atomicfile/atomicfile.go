@@ -14,10 +14,10 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"evbench/internal/lists"
-
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
+
+	"evbench/internal/lists"
 )
 
 type File struct {

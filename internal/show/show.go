@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"evbench/internal/lists"
 )
 
 // Commas writes a number in groups of three digits.
@@ -92,10 +94,7 @@ func edits(a, b string) int {
 	if len(a) > 64 {
 		return 1 << 10
 	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
+	row := lists.Count[int](len(b) + 1)
 	for i := range len(a) {
 		diagonal := row[0]
 		row[0] = i + 1
