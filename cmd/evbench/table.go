@@ -87,7 +87,6 @@ func sprayingOptions(c *cli.Context) (o survey.SprayingOptions, err error) {
 	x := scenario.DefaultLossless() // switches and cables as in scenarios with only fabric.lossless
 	x.Packet, x.Queues, x.Order = cmdline.Size(c, "packet"), c.String("queues"), c.String("order")
 	o.Network = simulate.Lossless(x)
-
 	if c.Bool("quick") {
 		o.Dead, o.Draws = []int{0, 1}, 1
 	}
