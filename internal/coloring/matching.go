@@ -8,27 +8,25 @@ import (
 // A step is the exit of a walk from a left node: its edge and its right node.
 type step struct{ edge, v int32 }
 
-// match finds a perfect matching of a regular graph: s.taken[u] is the edge of left node u,
-// s.mate[v] the left node of right node v. pick returns a random edge of u.
+// unmatched begins a perfect matching of a regular graph: s.taken[u] becomes the edge of left node u, s.mate[v]
+// the left node of right node v.
 //
 // From each free left node, a random walk takes a random edge to the right and the matched edge
 // back until it meets a free right node. The last exits of its nodes are the walk without its
 // loops: an augmenting path. Expected O(n log n) steps in all (Goel, Kapralov, Khanna).
-func (s *worker) match(nodes int, pick func(u int32) step) {
+func (s *worker) unmatched(nodes int) {
 	s.mate, s.taken, s.exit = sized(s.mate, nodes), sized(s.taken, nodes), sized(s.exit, nodes)
 	for v := range s.mate {
 		s.mate[v] = none
 	}
-	for u := range s.mate {
-		for w := int32(u); w != none; {
-			s.exit[w] = pick(w)
-			w = s.mate[s.exit[w].v]
-		}
-		for w := int32(u); w != none; {
-			x := s.exit[w]
-			s.taken[w] = x.edge
-			w, s.mate[x.v] = s.mate[x.v], w
-		}
+}
+
+// augment matches left node u, and all that its walk has met, by their last exits.
+func augment(mate, taken []int32, exit []step, u int32) {
+	for u != none {
+		x := exit[u]
+		taken[u] = x.edge
+		u, mate[x.v] = mate[x.v], u
 	}
 }
 
@@ -47,14 +45,19 @@ func below(src *rand.PCG, k int32) int32 {
 // take gives color to a perfect matching of a k-regular graph and removes it.
 func (c *colorer) take(m *multigraph, w *worker, k, color int32) {
 	src := c.random(k, color)
-	w.match(c.nodes, func(u int32) step {
-		r := below(src, k)
-		i := m.start[u]
-		for ; r >= m.arcs[i].w; i++ {
-			r -= m.arcs[i].w
+	w.unmatched(c.nodes)
+	for first := range int32(c.nodes) {
+		for u := first; u != none; {
+			r, i := below(src, k), m.start[u]
+			for ; r >= m.arcs[i].w; i++ {
+				r -= m.arcs[i].w
+			}
+			v := m.arcs[i].v
+			w.exit[u] = step{i, v}
+			u = w.mate[v]
 		}
-		return step{i, m.arcs[i].v}
-	})
+		augment(w.mate, w.taken, w.exit, first)
+	}
 	for _, i := range w.taken {
 		a := &m.arcs[i]
 		if a.first >= 0 {
@@ -74,10 +77,17 @@ func (c *colorer) takeUnits(p *piece, e []unit, w *worker, k, color int32) []uni
 		return e[:0]
 	}
 	src := c.random(k, color)
-	w.match(c.nodes, func(u int32) step {
-		i := u*k + below(src, k)
-		return step{i, int32(e[i] >> c.shift)}
-	})
+	w.unmatched(c.nodes)
+	mate, exit, shift := w.mate, w.exit, c.shift&31
+	for first := range int32(c.nodes) {
+		for u := first; u != none; {
+			i := u*k + below(src, k)
+			v := int32(e[i] >> shift)
+			exit[u] = step{i, v}
+			u = mate[v]
+		}
+		augment(mate, w.taken, exit, first)
+	}
 	rest := e[:0]
 	for u, i := range w.taken {
 		p.colors[u*p.degree+c.index(e[i])] = color

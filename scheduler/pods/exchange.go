@@ -38,14 +38,18 @@ type table struct {
 	random   *rand.Rand
 	stamp    []int32
 	round    int32
+	patience int       // with phases that find no top switches
+	rise     int32     // of costs that an exchange may bring, rarely
+	class    []int32   // of each node: those of a leaf that are links, and those that are not
+	alike    [][]int32 // nodes of each class, for a thorough search; else nil
 }
 
-func newTable(s *planeSplit, o schedules.Options) *table {
+func newTable(s *planeSplit, o schedules.Options, thorough bool) *table {
 	t := &table{
 		f:      s.f,
 		b:      phases.NewBlocks(s.f, int(s.split.Ceiling), make([]slots.Slot, s.f.Servers*s.f.Servers)),
 		need:   s.f.Critical(),
-		random: rand.New(rand.NewPCG(o.Seed, 3)),
+		random: rand.New(rand.NewPCG(o.Seed, 3)), patience: 16,
 	}
 	for i, alive := range t.f.Alive {
 		if alive {
@@ -68,7 +72,28 @@ func newTable(s *planeSplit, o schedules.Options) *table {
 	t.stamp = make([]int32, t.nodes)
 	t.degree = [2][]int32{make([]int32, s.f.Pods), make([]int32, s.f.Pods)}
 	t.cost = make([]int32, t.b.Phases*t.f.Spines)
+	if thorough {
+		t.patience, t.rise = 256, 4
+		t.classify()
+	}
 	return t
+}
+
+// classify finds the classes of nodes. Units of nodes that are no links stay within a leaf.
+func (t *table) classify() {
+	t.class, t.alike = make([]int32, t.nodes), make([][]int32, 2*t.f.Leaves)
+	for e, u := range t.from {
+		for _, i := range [2][2]int32{{u, t.to[e]}, {t.to[e], u}} {
+			if l := t.linkOf[i[0]]; l != none {
+				t.class[i[0]] = l / int32(t.f.Spines) * 2
+			} else {
+				t.class[i[0]] = t.linkOf[i[1]]/int32(t.f.Spines)*2 + 1
+			}
+		}
+	}
+	for i, c := range t.class {
+		t.alike[c] = append(t.alike[c], int32(i))
+	}
 }
 
 // match colours all units, fillers too, which makes each phase a perfect matching.
@@ -181,7 +206,7 @@ func (t *table) settle() {
 		}
 		bad = t.bad()
 		// A few bad ones deserve a thorough look. Many are a sign that there is no room at all.
-		if bad == 0 || bad > before/2 && bad*effort > t.b.Phases*16 || effort > lastEffort {
+		if bad == 0 || bad > before/2 && bad*effort > t.b.Phases*t.patience || effort > lastEffort {
 			return
 		}
 	}
@@ -220,6 +245,8 @@ func (t *table) mend(p, k, effort int) {
 // mix exchanges, one after the other, the cycles of two phases that have a message over top
 // switches of a plane, and keeps each exchange that does not raise the cost.
 func (t *table) mix(p, q, k int) {
+	t.loosen(p)
+	t.loosen(q)
 	t.round++
 	for _, u := range t.atPlane[k] {
 		if t.stamp[u] == t.round || !t.walk(p, q, u) {
@@ -230,13 +257,28 @@ func (t *table) mix(p, q, k int) {
 			continue
 		}
 		t.swap(p, q, u)
-		after := t.prices(p, q, before)
-		if after > before || after == before && t.passedOn(q) {
+		after := t.prices(p, q, before+t.rise)
+		if after > before+t.rise || after > before && t.random.IntN(50*int(after-before)) > 0 || after == before && t.passedOn(q) {
 			t.swap(p, q, u)
 			continue
 		}
 		for i, k := range t.touched {
 			t.cost[p*t.f.Spines+k], t.cost[q*t.f.Spines+k] = t.fresh[0][i], t.fresh[1][i]
+		}
+	}
+}
+
+// loosen lets units of a phase that stay within a leaf end at each other's nodes. No message between
+// leaves moves, but the cycles are other ones.
+func (t *table) loosen(p int) {
+	for c, own := range t.alike {
+		for range own {
+			u, v := own[t.random.IntN(len(own))], own[t.random.IntN(len(own))]
+			e, g := t.out[p*t.nodes+int(u)], t.out[p*t.nodes+int(v)]
+			if d := t.class[t.to[e]]; d == t.class[t.to[g]] && int(d)/2 == c/2 {
+				t.to[e], t.to[g] = t.to[g], t.to[e]
+				t.in[p*t.nodes+int(t.to[e])], t.in[p*t.nodes+int(t.to[g])] = e, g
+			}
 		}
 	}
 }

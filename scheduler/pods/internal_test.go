@@ -69,7 +69,7 @@ func TestPodTableSwaps(t *testing.T) {
 	b := w.SettlePods(split.Simple(f))
 	s := round(w, b.Phases, 0)
 	expect.MustTrue(t, s.repair(), "not repaired")
-	table := newTable(s, schedules.Options{})
+	table := newTable(s, schedules.Options{}, false)
 	table.settle()
 	seen := make([]bool, len(table.from))
 	for p := range table.b.Phases {

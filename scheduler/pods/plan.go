@@ -40,19 +40,20 @@ func mixed(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, err
 	b := w.SettlePods(split.Simple(f))
 	w.Relax()
 	var best *table
+	usual, thorough := attempts(f, b.Phases)
 	for try, k := 0, b.Phases; ; try++ {
 		if k >= slots.MaxPhase || k*f.Leaves*f.Spines > fattree.MaxPodState {
 			return nil, b, fmt.Errorf("%d phases on %d leaves with %d planes are more than evbench can plan", k, f.Leaves, f.Spines)
 		}
-		if t := attempt(w, k, try, o); t != nil && (best == nil || t.b.Phases < best.b.Phases) {
+		if t := attempt(w, k, try, try > usual && best != nil, o); t != nil && (best == nil || t.b.Phases < best.b.Phases) {
 			best = t
 		}
 		switch {
 		case best == nil:
 			k += 1 + k*try/100 // nothing is known to fit
-		case best.b.Phases == b.Phases || try >= attempts(f, b.Phases):
+		case best.b.Phases == b.Phases || try >= usual+thorough:
 			return best.schedule(b, o), b, nil
-		case try%2 == 0:
+		case try%2 == 0 && try < usual:
 			k = (b.Phases + best.b.Phases) / 2 // room helps; what it costs is known
 		default:
 			k = b.Phases
@@ -60,21 +61,22 @@ func mixed(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, err
 	}
 }
 
-// attempts returns how often planning is tried again above the bound. Small trees, which have the
-// larger gaps, get more attempts.
-func attempts(f *fattree.Tree, phases int) int {
-	return max(2, min(30, 1<<19/(phases*len(f.Alive))))
+// attempts returns how often planning is tried again above the bound, and then with a thorough search.
+// Small trees, which have the larger gaps, get more attempts.
+func attempts(f *fattree.Tree, phases int) (usual, thorough int) {
+	units := phases * len(f.Alive)
+	return max(2, min(30, 1<<19/units)), min(12, 1<<15/units)
 }
 
 // attempt plans with k phases, or a few more where not all messages fit. It returns nil if it
 // fails.
-func attempt(w *split.Fluid, k, try int, o schedules.Options) *table {
+func attempt(w *split.Fluid, k, try int, thorough bool, o schedules.Options) *table {
 	s := round(w, k, try)
 	if !s.repair() {
 		return nil
 	}
 	o.Seed ^= uint64(try) << 48
-	t := newTable(s, o)
+	t := newTable(s, o, thorough)
 	t.settle()
 	if !t.place() {
 		return nil

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/routing"
 	"evbench/site/engines/closed"
@@ -150,11 +151,7 @@ func All() []Engine { return append([]Engine(nil), engines...) }
 
 // Names returns the names that Compute accepts.
 func Names() []string {
-	names := make([]string, len(engines))
-	for i, e := range engines {
-		names[i] = e.Name
-	}
-	return names
+	return lists.Of(engines, func(e Engine) string { return e.Name })
 }
 
 // Compute returns the tables of an engine, with entries for all LIDs of the network. For several names separated by commas it tries each from

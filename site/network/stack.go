@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evbench/internal/show"
+	"evbench/scheduler"
 	"evbench/topology"
 )
 
@@ -66,12 +67,55 @@ func stacked(n *Network, rate float64) (*Places, error) {
 	for _, x := range s.stories {
 		s.even(x)
 	}
-	if err := s.tree(); err != nil {
+	p, err := s.best()
+	if err != nil {
 		return nil, err
 	}
-	s.Tree = s.Tree.Named(s.names(names(n)))
-	return s.Places, nil
+	p.Tree = p.Tree.Named(p.names(names(n)))
+	return p, nil
 }
+
+// best returns the tree with the least bound, where leaves differ in lanes: then it matters which lane gets
+// which top switches.
+func (s *stacker) best() (best *Places, err error) {
+	deals, least := []deal{inTurn}, 0
+	for _, x := range s.stories {
+		if w := s.wants(x, whole); w[0] > w[len(w)-1] {
+			deals = []deal{share, whole, inTurn}
+		}
+	}
+	if len(s.f.of(1)) > maxLeaves {
+		deals = deals[:1]
+	}
+	for _, d := range deals {
+		try, own, stack := *s, *s.Places, *s.stack
+		stack.notes = slices.Clip(stack.notes)
+		own.stack, try.Places = &stack, &own
+		if err := try.tree(d); err != nil {
+			return nil, err
+		}
+		if len(deals) == 1 {
+			return &own, nil
+		}
+		if bound := scheduler.LowerBound(own.Tree, scheduler.Options{}).Phases; best == nil || bound < least {
+			best, least = &own, bound
+		}
+	}
+	return best, nil
+}
+
+// maxLeaves is the most leaves with which several trees are tried.
+const maxLeaves = 256
+
+// A deal says how top switches are dealt to the lanes of a story: by the messages of two leaves, as if all
+// took this story, or their share of its lanes, or in turn.
+type deal int
+
+const (
+	inTurn deal = iota
+	whole
+	share
+)
 
 func (s *stacker) findPods() {
 	at := map[Node]int{}
@@ -241,29 +285,107 @@ type plane struct {
 // A rung is a top switch of a story, by its place there, and which of the messages to it.
 type rung struct{ at, nr int }
 
-// divide gives the lanes of a story the messages to its top switches in turn.
-func (x *story) divide() []plane {
-	out, next := make([]plane, max(1, x.lanes)), 0
+// divide gives the lanes of a story the messages to its top switches, each to the lane with the most messages
+// between pods for those that it has: in turn where leaves are alike. Those that only one pod can send go
+// last.
+func (s *stacker) divide(x *story, d deal) []plane {
+	out, wants := make([]plane, max(1, x.lanes)), s.wants(x, d)
 	for nr := range out {
 		out[nr] = plane{story: x, nr: nr}
 	}
+	var last []rung
 	for at := range x.tops {
 		lanes, _ := most(x.high, at)
 		for nr := range lanes {
-			to := &out[next%len(out)]
-			to.tops = append(to.tops, rung{at, nr})
-			next++
+			if s.having(x, rung{at, nr}) == 1 {
+				last = append(last, rung{at, nr})
+				continue
+			}
+			to := 0
+			for i := range out {
+				if wants[i]*float64(len(out[to].tops)+1) > wants[to]*float64(len(out[i].tops)+1)*(1+1e-9) {
+					to = i
+				}
+			}
+			out[to].tops = append(out[to].tops, rung{at, nr})
 		}
+	}
+	for _, r := range last {
+		to := 0
+		for i := range out {
+			if len(out[i].tops) < len(out[to].tops) {
+				to = i
+			}
+		}
+		out[to].tops = append(out[to].tops, r)
 	}
 	return out
 }
 
+// having returns how many pods have a rung.
+func (s *stacker) having(x *story, r rung) (n int) {
+	for q := range s.pods {
+		if r.nr < len(x.high[q][r.at].lanes) {
+			n++
+		}
+	}
+	return n
+}
+
+// wants returns how many messages between pods each lane of a story has, at least one. Two leaves take the
+// lanes that both have; those of leaves with few lanes go first, and others where the fewest are.
+func (s *stacker) wants(x *story, d deal) []float64 {
+	out := slices.Repeat([]float64{1}, max(1, x.lanes))
+	if d == inTurn {
+		return out
+	}
+	by := make([]float64, len(out)+1) // messages by lanes
+	for q := range s.pods {
+		for r := range q {
+			for i, a := range s.pods[q] {
+				for j, b := range s.pods[r] {
+					both := func(x *story) int { return min(len(x.low[q][i].lanes), len(x.low[r][j].lanes)) }
+					n, all := both(x), 0
+					for _, y := range s.stories {
+						if d == share || x == y {
+							all += both(y)
+						}
+					}
+					by[n] += float64(s.net.HostCount(s.net.Switch(a))*s.net.HostCount(s.net.Switch(b))*n) / float64(max(1, all))
+				}
+			}
+		}
+	}
+	for m := 1; m < len(by); m++ {
+		fill(out[:m], by[m])
+	}
+	return out
+}
+
+// fill pours an amount onto the lowest levels, which fall from the first to the last.
+func fill(levels []float64, amount float64) {
+	for i := len(levels) - 1; i >= 0; i-- {
+		n := float64(len(levels) - i)
+		if i > 0 && (levels[i-1]-levels[i])*n < amount {
+			amount -= (levels[i-1] - levels[i]) * n
+			for j := i; j < len(levels); j++ {
+				levels[j] = levels[i-1]
+			}
+			continue
+		}
+		for j := i; j < len(levels); j++ {
+			levels[j] += amount / n
+		}
+		return
+	}
+}
+
 // tree makes the tree of the planes and joins its links with cables.
-func (s *stacker) tree() (err error) {
+func (s *stacker) tree(d deal) (err error) {
 	var planes []plane
 	o := topology.Options{Pods: len(s.pods), Leaves: len(s.pods) * s.leaves, Ports: 1}
 	for _, x := range s.stories {
-		planes = append(planes, x.divide()...)
+		planes = append(planes, s.divide(x, d)...)
 	}
 	for _, x := range planes {
 		o.Tops = max(o.Tops, len(x.tops))

@@ -14,9 +14,9 @@ import (
 
 // On random trees of three levels whose cables carry 1 to 4 messages, no cable carries more in a phase. Where the tree
 // is exact its bound is that of a linear program over the network, elsewhere the bound of all routes is; plans are at
-// the bound or little above.
+// the bound, but few of trees that are not exact.
 func TestStackCapacities(t *testing.T) {
-	exact, at := 0, 0
+	exact, above := 0, 0
 	for seed := range uint64(150) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		form := fmt.Sprintf("PGFT(3;%d,%d,%d;1,%d,%d;1,%d,%d)", 1+rng.IntN(4), 1+rng.IntN(3), 2+rng.IntN(2), 1+rng.IntN(2), 1+rng.IntN(2), 1+rng.IntN(2), 1+rng.IntN(2))
@@ -44,13 +44,14 @@ func TestStackCapacities(t *testing.T) {
 		expect.MustTrue(t, proven <= least+1e-6 && max(n.Hosts()-1, int(math.Ceil(proven-1e-6))) == phases, "%s: bound %g, linear program %g", what, proven, least)
 		if p.Exact(p.Tree) {
 			exact++
-			expect.MustTrue(t, bound.Phases == phases && s.Phases <= phases+1+phases/10, "%s: %d phases, bound %d, linear program %g", what, s.Phases, bound.Phases, least)
-			if s.Phases == phases {
-				at++
-			}
+			expect.MustTrue(t, bound.Phases == phases && s.Phases == phases, "%s: %d phases, bound %d, linear program %g", what, s.Phases, bound.Phases, least)
+		}
+		expect.MustTrue(t, 2*s.Phases <= 3*phases, "%s: %d phases for %d", what, s.Phases, phases)
+		if s.Phases > phases {
+			above++
 		}
 	}
-	expect.True(t, exact >= 40 && exact-at <= exact/10, "%d of %d exact trees have plans at the bound", at, exact)
+	expect.True(t, exact >= 40 && above <= 3, "%d exact trees; %d of 150 plans are above the bound", exact, above)
 }
 
 // leastLoad is the least largest load of routes up and down a tree, split at will: a linear program over all of them,
@@ -103,8 +104,6 @@ func leastLoad(n *network.Network) float64 {
 			if a == b {
 				continue
 			}
-			var ways [][2]network.Node
-			_ = ways
 			for _, c := range up[a] {
 				for _, d := range up[b] {
 					if c.B.Node == d.B.Node {

@@ -232,6 +232,9 @@ func (f *fabric) capacities(t *topology.Tree, left []fault) *capacities {
 	for id := range c.link {
 		if l := t.LinkOf(id); t.LinkAlive(l) {
 			c.link[id] = usual(l) / float64(len(f.tree.CableOf(l)))
+			if f.rate > 0 { // a cable faster than most of its storey
+				c.link[id] = max(c.link[id], f.net.Rate(f.port(l))/f.rate/float64(len(f.tree.CableOf(l))))
+			}
 		}
 	}
 	for _, x := range left {

@@ -3,11 +3,14 @@ package judge
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"evbench/model/uneven"
+	"evbench/plan"
 	"evbench/site/engines"
 	"evbench/site/lft"
 	"evbench/site/network"
@@ -105,6 +108,52 @@ func TestJudgeSlowHost(t *testing.T) {
 	v := judged(t, in)
 	expect.True(t, v.AtMost.Phases == 30 && strings.Contains(v.AtMost.Why, "h5-leaf1") && len(v.Repairs) == 1 && v.Repairs[0].Efficiency == 1,
 		"%+v, repairs %+v", v.AtMost, v.Repairs)
+}
+
+// Of two and three levels whose cables carry 1 to 4 messages and some of whose hosts are slow, judge and plan have one
+// bound: that of the links, or of a slow host's own cable. The plan takes no less.
+func TestJudgeSlowHostsAndFastCables(t *testing.T) {
+	levels := [4]int{}
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		notation := fmt.Sprintf("PGFT(2;%d,%d;1,%d;1,%d)", 1+rng.IntN(5), 2+rng.IntN(3), 1+rng.IntN(3), 1+rng.IntN(2))
+		if seed%2 == 1 {
+			notation = fmt.Sprintf("PGFT(3;%d,%d,%d;1,%d,%d;1,1,%d)", 1+rng.IntN(4), 1+rng.IntN(3), 2+rng.IntN(2), 1+rng.IntN(2), 1+rng.IntN(2), 1+rng.IntN(2))
+		}
+		in := input(t, notation, "")
+		in.Whole.Notation = "" // as from a file: fast cables count
+		share, slow, rates := []float64{0.25, 0.5, 0.75}[rng.IntN(3)], 1+rng.IntN(3), map[network.End]float64{}
+		low, high, mixed := 1+rng.IntN(4), 1+rng.IntN(4), seed%4 == 0
+		for i, c := range in.Whole.Cables() {
+			switch leaf := in.Whole.HostCount(c.A.Node)+in.Whole.HostCount(c.B.Node) > 0; {
+			case in.Whole.IsHost(c.A.Node) && i < slow && in.Whole.Hosts() > 2*slow:
+				rates[c.A] = 100e9 * share
+			case in.Whole.IsHost(c.A.Node):
+				rates[c.A] = 100e9
+			case mixed:
+				rates[c.A] = 100e9 * float64(1+rng.IntN(4))
+			case leaf:
+				rates[c.A] = 100e9 * float64(low)
+			default:
+				rates[c.A] = 100e9 * float64(high)
+			}
+		}
+		in.Whole = in.Whole.WithRates(rates)
+		in.Net = in.Whole
+		p := expect.Value(network.Spineless(in.Net))(t)
+		made, about, err := uneven.Build(p.Tree, plan.Options{Schedule: "fors"}, p.Rates())
+		what := fmt.Sprintf("seed %d, %s × %d, %d, mixed %t, %d hosts at %g", seed, notation, low, high, mixed, len(p.Rates().Hosts), share)
+		expect.MustTrue(t, err == nil && about.Time >= about.Least-1e-9 && float64(made.Phases()) >= float64(made.Bound.Phases), "%s: %v, %+v", what, err, about)
+		v := judged(t, in)
+		if v.AtMost == nil {
+			expect.MustTrue(t, p.Tree.Levels() == 3 && !p.Exact(p.Tree), "%s: %v", what, v.Notes)
+			continue
+		}
+		levels[p.Tree.Levels()]++
+		expect.MustTrue(t, math.Ceil(v.AtMost.Phases-1e-6) == math.Ceil(about.Least-1e-6), "%s: judge %g, plan %g", what, v.AtMost.Phases, about.Least)
+		expect.MustTrue(t, math.Abs(v.Planned.Efficiency-float64(in.Whole.Hosts()-1)/about.Time) < 1e-9, "%s: judge plans %g, plan takes %g", what, v.Planned.Efficiency, about.Time)
+	}
+	expect.True(t, levels[2] == 30 && levels[3] >= 8, "judged by levels: %v", levels)
 }
 
 // Of slow links a plan uses those with which it takes less time.

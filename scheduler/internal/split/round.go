@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"evbench/scheduler/internal/fattree"
 )
@@ -35,6 +34,12 @@ type Rounding struct {
 	Scale   []float64 // 1/capacity by link/2; nil: all are 1
 	Add     func(a, b, k int, d int32)
 	Links   func(a, b, k int) ([5]int, int) // of a message from leaf a to leaf b
+	byNeed  []spineNeed                     // memory of pair
+}
+
+type spineNeed struct {
+	k    int32
+	need float64
 }
 
 // Rounded gives r the whole numbers of all pairs of leaves, in both directions, in random order or, with
@@ -91,12 +96,19 @@ func (r *Rounding) pair(p fattree.Pair, left int, x []float64) {
 	if left == 0 {
 		return
 	}
-	byNeed := slices.Clone(p.Spines)
-	slices.SortStableFunc(byNeed, func(k, l int32) int { return cmp.Compare(r.need(p, l), r.need(p, k)) })
-	for i := 0; left > 0; i++ {
-		k := byNeed[i%len(byNeed)]
+	byNeed := r.byNeed[:0] // stable: most spines need as much as another
+	for _, k := range p.Spines {
+		at, x := len(byNeed), spineNeed{k, r.need(p, k)}
+		byNeed = append(byNeed, x)
+		for ; at > 0 && byNeed[at-1].need < x.need; at-- {
+			byNeed[at] = byNeed[at-1]
+		}
+		byNeed[at] = x
+	}
+	r.byNeed = byNeed
+	for i := range left {
+		k := byNeed[i%len(byNeed)].k
 		r.Add(p.A, p.B, int(k), 1)
 		r.note(p, k, -1)
-		left--
 	}
 }

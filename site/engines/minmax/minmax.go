@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"evbench/internal/heap"
+	"evbench/internal/lists"
 	"evbench/site/lft"
 	"evbench/site/network"
 	"evbench/topology"
@@ -327,11 +328,7 @@ func (r *router) most() (most float64) {
 }
 
 func (r *router) trees() [][]int32 {
-	out := make([][]int32, len(r.tree))
-	for h, t := range r.tree {
-		out[h] = append([]int32(nil), t...)
-	}
-	return out
+	return lists.Of(r.tree, func(t []int32) []int32 { return append([]int32(nil), t...) })
 }
 
 // long is the length of a link: little more than its share of a hop where it is empty.
