@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"evbench/internal/lists"
 )
 
 // The kinds of barrier.
@@ -160,10 +162,7 @@ func Partners(kind string, rank, n int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []int
-	for _, s := range steps {
-		out = append(out, s.Peer)
-	}
+	out := lists.Of(steps, func(s Step) int { return s.Peer })
 	slices.Sort(out)
 	return slices.Compact(out), nil
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/topology"
 )
 
@@ -44,10 +45,7 @@ func (c *cables) tell(e topology.CableEvent) {
 func (c *cables) since(moment time.Time, of func(cable string) bool) []outage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var out []outage
-	for _, cable := range slices.Sorted(maps.Keys(c.down)) {
-		out = append(out, outage{cable: cable, from: c.down[cable]})
-	}
+	out := lists.Of(slices.Sorted(maps.Keys(c.down)), func(cable string) outage { return outage{cable: cable, from: c.down[cable]} })
 	for _, x := range slices.SortedFunc(maps.Values(c.past), func(a, b outage) int {
 		return cmp.Or(b.until.Compare(a.until), cmp.Compare(a.cable, b.cable))
 	}) {

@@ -14,6 +14,7 @@ import (
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/failover"
+	"evbench/internal/lists"
 	"evbench/results"
 	"evbench/scenario"
 )
@@ -137,10 +138,7 @@ func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeli
 	if err != nil {
 		return err
 	}
-	events := make([]uint64, len(m.outcome.Servers))
-	for i, s := range m.outcome.Servers {
-		events[i] = s.Events
-	}
+	events := lists.Of(m.outcome.Servers, func(s controller.Server) uint64 { return s.Events })
 	var planned []float64
 	if m.outcome.Complete && len(m.failovers) == 0 {
 		planned = plannedBytes(m.Planned, between(r.s, m.Planned, events))

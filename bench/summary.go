@@ -7,6 +7,7 @@ import (
 	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/controller"
+	"evbench/internal/lists"
 	"evbench/results"
 )
 
@@ -142,10 +143,7 @@ func perWindow(sec []float64, window int) []float64 {
 
 // slices are the results so far; it decides which of them count.
 func (r *runner) slices() []results.Slice {
-	var out []results.Slice
-	for _, m := range r.done {
-		out = append(out, m.slice)
-	}
+	out := lists.Of(r.done, func(m *measured) results.Slice { return m.slice })
 	if r.plan.Count != 1 { // a single round does not show what is usual
 		results.Reject(out)
 	}

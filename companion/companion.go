@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"evbench/failover"
+	"evbench/internal/lists"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/topology"
@@ -78,11 +79,7 @@ type Target interface {
 }
 
 func (r Routes) nodes() []Node {
-	out := make([]Node, len(r))
-	for i, t := range r {
-		out[i] = t.Node
-	}
-	return out
+	return lists.Of(r, func(t Table) Node { return t.Node })
 }
 
 func (r Routes) of(nodes []Node) Routes {

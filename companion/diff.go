@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/topology"
 )
 
@@ -74,10 +75,7 @@ func (d difference) Describe(t *topology.Tree) string {
 }
 
 func (r Route) describe(t *topology.Tree, n Node) string {
-	peers := make([]string, len(r.Via))
-	for i, p := range r.Via {
-		peers[i] = PeerName(t, n, p)
-	}
+	peers := lists.Of(r.Via, func(p Port) string { return PeerName(t, n, p) })
 	s := prefixName(r.Prefix) + " via " + strings.Join(peers, ",")
 	if r.Spray {
 		s += ", each packet"

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/topology"
 )
 
@@ -45,10 +46,7 @@ func (f *precomputed) work(stop func() bool) {
 
 // neighbours returns the trees with one dead link less than t, and with one more.
 func neighbours(t *topology.Tree) []*topology.Tree {
-	var out []*topology.Tree
-	for _, l := range t.Dead() {
-		out = append(out, withDead(t, topology.Minus(t.Dead(), []topology.Link{l})))
-	}
+	out := lists.Of(t.Dead(), func(l topology.Link) *topology.Tree { return withDead(t, topology.Minus(t.Dead(), []topology.Link{l})) })
 	for id := range t.AllLinks() {
 		if l := t.LinkOf(id); t.LinkAlive(l) {
 			out = append(out, withDead(t, append(t.Dead(), l)))

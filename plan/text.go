@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/plan/verify"
 	"evbench/scheduler"
 	"evbench/topology"
@@ -65,10 +66,7 @@ func (p *Plan) NameLines() string {
 			fmt.Fprintf(&b, "# %s %s %d %d\n", verify.CableKey, own.LinkName(own.LinkOf(id)), port[0], port[1])
 		}
 	}
-	order := make([]int, len(p.Hosts))
-	for r := range order {
-		order[r] = r
-	}
+	order := lists.Make(len(p.Hosts), func(r int) int { return r })
 	slices.SortStableFunc(order, func(a, b int) int { return p.Hosts[a].Order - p.Hosts[b].Order })
 	for _, r := range order {
 		h := p.Hosts[r]
@@ -100,11 +98,7 @@ func WeightNames(t *topology.Tree, weights []int64) (out []string) {
 }
 
 func LeafNames(leaves []int) []string {
-	out := make([]string, len(leaves))
-	for i, l := range leaves {
-		out[i] = fmt.Sprintf("leaf%d", l)
-	}
-	return out
+	return lists.Of(leaves, func(l int) string { return fmt.Sprintf("leaf%d", l) })
 }
 
 // Hash names the plan: "sha256:" and the digest of its fabric lines and its canonical body. Plans
@@ -216,11 +210,7 @@ func appendRest(b []byte, t topology.Wires, spine, top int) []byte {
 }
 
 func (p *Plan) positions() []decimal {
-	out := make([]decimal, p.Tree.Servers())
-	for r := range out {
-		out[r] = newDecimal(p.Tree.Position(r))
-	}
-	return out
+	return lists.Make(p.Tree.Servers(), func(r int) decimal { return newDecimal(p.Tree.Position(r)) })
 }
 
 // A decimal is a short number as text. Formatting the numbers of each message anew would take most
@@ -237,11 +227,7 @@ func newDecimal(n int) decimal {
 }
 
 func newDecimals(n int) []decimal {
-	out := make([]decimal, n)
-	for i := range out {
-		out[i] = newDecimal(i)
-	}
-	return out
+	return lists.Make(n, newDecimal)
 }
 
 func (d *decimal) add(c byte) {

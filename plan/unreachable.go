@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -73,9 +74,5 @@ func pairSet(pairs [][2]int) func(a, b int) bool {
 }
 
 func PairNames(pairs [][2]int) []string {
-	out := make([]string, len(pairs))
-	for i, c := range pairs {
-		out[i] = fmt.Sprintf("leaf%d-leaf%d", c[0], c[1])
-	}
-	return out
+	return lists.Of(pairs, func(c [2]int) string { return fmt.Sprintf("leaf%d-leaf%d", c[0], c[1]) })
 }

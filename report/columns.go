@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/results"
 )
@@ -262,11 +263,8 @@ const (
 )
 
 // Colours are the control sequences that a coloured text has.
-func Colours() (all []string) {
-	for _, style := range []string{"0", bold, red, green, yellow} {
-		all = append(all, escape(style))
-	}
-	return all
+func Colours() []string {
+	return lists.Of([]string{"0", bold, red, green, yellow}, escape)
 }
 
 func escape(style string) string { return "\x1b[" + style + "m" }

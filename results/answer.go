@@ -10,6 +10,7 @@ import (
 
 	"evbench/builder/modes"
 	"evbench/internal/answer"
+	"evbench/internal/lists"
 )
 
 // An Answer is the result of a run in words.
@@ -241,10 +242,7 @@ func equals(cases []Case, group []int) (sentences []string) {
 		}
 	}
 	for _, set := range sets {
-		var names []string
-		for _, i := range set {
-			names = append(names, cases[i].describe(cases, group))
-		}
+		names := lists.Of(set, func(i int) string { return cases[i].describe(cases, group) })
 		if last := len(names) - 1; last > 0 {
 			text := strings.Join(names[:last], ", ") + " and " + names[last] + " differ by less than " + ToleranceText() + "."
 			sentences = append(sentences, upper(text))

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"golang.org/x/perf/benchmath"
+
+	"evbench/internal/lists"
 )
 
 // The figure of an Estimate, and its kind of observation.
@@ -104,11 +106,7 @@ func (s Slice) goodput() float64    { return s.GoodputBitPerSec }
 func (s Slice) efficiency() float64 { return s.Efficiency }
 
 func values(of []Slice, value func(Slice) float64) []float64 {
-	var out []float64
-	for _, s := range of {
-		out = append(out, value(s))
-	}
-	return out
+	return lists.Of(of, value)
 }
 
 // overExchanges returns the interval from the exchanges of some slices. Two intervals both hold

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+
+	"evbench/internal/lists"
 )
 
 // A Row is the record of a row, and its values in columns that this version does not know.
@@ -101,11 +103,8 @@ func (t *Table) With(names []string, kinds []reflect.Kind) (*Table, error) {
 }
 
 // Lacks returns the names of the columns of this version that are not in the file.
-func (t *Table) Lacks() (names []string) {
-	for _, c := range t.lacks {
-		names = append(names, c.Name)
-	}
-	return names
+func (t *Table) Lacks() []string {
+	return lists.Of(t.lacks, func(c Column) string { return c.Name })
 }
 
 // Has reports whether the table has a column.

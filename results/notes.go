@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"evbench/internal/lists"
 )
 
 // Label distinguishes the repeats of a case, if any, by their numbers in the files.
@@ -31,10 +33,7 @@ type Note struct {
 
 // Notes returns the notes of a run, each text once.
 func (s Summary) Notes() []Note {
-	var out []Note
-	for _, text := range Grouped(s.Cases, func(c Case) []string { return c.Reasons }) {
-		out = append(out, Note{Wrong, text})
-	}
+	out := lists.Of(Grouped(s.Cases, func(c Case) []string { return c.Reasons }), func(text string) Note { return Note{Wrong, text} })
 	var open []string // as tables show them
 	for _, c := range s.Cases {
 		if c.Verdict == Unresolved && c.Complete && c.Valid {

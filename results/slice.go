@@ -1,6 +1,10 @@
 package results
 
-import "fmt"
+import (
+	"fmt"
+
+	"evbench/internal/lists"
+)
 
 // A Slice is one measurement of one case: in one round, or a further one if the first was rejected.
 type Slice struct {
@@ -99,10 +103,7 @@ const repeated = "measured again in its round, with less delay"
 // the slices of a case in one round at most one counts, the one with the least delay: a round is
 // one observation, also where later slices have raised the usual delay.
 func Reject(slices []Slice) {
-	var delays []float64
-	for _, s := range slices {
-		delays = append(delays, s.Delay)
-	}
+	delays := lists.Of(slices, func(s Slice) float64 { return s.Delay })
 	limit := max(maxDelay, maxUnusual*NewStat(delays).Median)
 	type place struct {
 		name  string

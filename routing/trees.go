@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"iter"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/topology"
 )
@@ -243,10 +244,7 @@ func (f fan) setAll(tables *Tables) {
 		if f.below(leaf) {
 			continue
 		}
-		var ports []Port
-		for _, k := range f.candidates(leaf) {
-			ports = append(ports, Port(f.port+k))
-		}
+		ports := lists.Of(f.candidates(leaf), func(k int) Port { return Port(f.port + k) })
 		for dst := t.First(leaf); dst < t.First(leaf+1); dst++ {
 			tables.Set(f.sw, dst, ports...)
 		}

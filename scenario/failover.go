@@ -8,6 +8,7 @@ import (
 
 	"evbench/builder/modes"
 	"evbench/failover"
+	"evbench/internal/lists"
 	"evbench/routing"
 	"evbench/scheduler/schedules"
 )
@@ -24,11 +25,7 @@ const (
 )
 
 func policies() []string {
-	var names []string
-	for _, p := range failover.Policies() {
-		names = append(names, string(p))
-	}
-	return append(names, policyReorder)
+	return append(lists.Of(failover.Policies(), func(p failover.Policy) string { return string(p) }), policyReorder)
 }
 
 // A Failover is the reaction to links that die or come back during a case.

@@ -14,6 +14,7 @@ import (
 	"evbench/barrier"
 	"evbench/builder"
 	"evbench/builder/modes"
+	"evbench/internal/lists"
 	"evbench/internal/unit"
 	"evbench/routing"
 	"evbench/scheduler/schedules"
@@ -175,11 +176,7 @@ func (s *Scenario) ExchangeTime() time.Duration {
 }
 
 func (s *Scenario) CaseNames() []string {
-	names := make([]string, len(s.Cases))
-	for i, c := range s.Cases {
-		names[i] = c.Name
-	}
-	return names
+	return lists.Of(s.Cases, func(c Case) string { return c.Name })
 }
 
 // Sizes says how the fragments of a case differ.

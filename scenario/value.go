@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/internal/unit"
 )
@@ -39,11 +40,7 @@ func (v value) flag(usage string) value {
 type group []row
 
 func (g group) names() []string {
-	out := make([]string, len(g))
-	for i, r := range g {
-		out[i] = r.name
-	}
-	return out
+	return lists.Of(g, func(r row) string { return r.name })
 }
 
 // lists gives each field of g a list of its values.
@@ -69,10 +66,7 @@ func to[T any](p *T, is shape, parse func(string) (T, error)) value {
 func nested(is shape) value { return value{shape: is} }
 
 func choice[T ~string](p *T, what string, names ...T) value {
-	all := make([]string, len(names))
-	for i, n := range names {
-		all[i] = string(n)
-	}
+	all := lists.Of(names, func(n T) string { return string(n) })
 	parse := oneOf(what, all, nil)
 	return to(p, enum(all...), func(text string) (T, error) {
 		name, err := parse(text)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"evbench/internal/lists"
 )
 
 var notationRE = regexp.MustCompile(`^(FT|PGFT|kary|KARY)\s*\(([^()]*)\)$`)
@@ -209,10 +211,7 @@ func (t *Tree) Links(name string) ([]Link, error) {
 		if m == nil || f.three && t.tops == 0 {
 			continue
 		}
-		var n []int
-		for _, digits := range m[1:] {
-			n = append(n, atoi(digits))
-		}
+		n := lists.Of(m[1:], atoi)
 		var out []Link
 		if f.links != nil {
 			out = slices.DeleteFunc(f.links(t, n), func(l Link) bool { return !t.Has(l) })

@@ -101,7 +101,6 @@ func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, rates to
 	return t, hosts, rates, err
 }
 
-// written returns the tree of a notation.
 func written(c *cli.Context) (*topology.Tree, error) {
 	o, err := treeOptions(c, "topology")
 	if err != nil {

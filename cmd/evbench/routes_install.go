@@ -153,7 +153,6 @@ func installNetwork(c *cli.Context, p *plan.Plan) (*network.Network, error) {
 	return n, usage(err)
 }
 
-// loadOpenSM installs tables in a running OpenSM.
 func loadOpenSM(c *cli.Context, routes *opensm.Routes, r *installReport) (err error) {
 	began, m := time.Now(), loadedBy(c)
 	r.Changed, err = m.Install(c.Context, routes)

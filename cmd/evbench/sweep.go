@@ -74,7 +74,6 @@ type shardDone struct {
 	Journal string        `json:"journal"`
 }
 
-// sweepHead identifies this sweep.
 func sweepHead(c *cli.Context, s sweep.Shard) (sweep.Header, error) {
 	args, _ := c.App.Metadata[metaArgs].([]string)
 	return sweep.NewHeader(fmt.Sprintf("%s %s %s", version, runtime.Version(), runtime.GOARCH), "/proc/self/exe", args, s)

@@ -33,7 +33,6 @@ type lacking struct {
 	How  string `json:"how"` // to get it
 }
 
-// NewBuild returns the build of a version of evbench.
 func NewBuild(version string) Build {
 	b := Build{
 		Version: version, Go: runtime.Version(),
@@ -66,7 +65,6 @@ func (b *Build) add(list *[]string, kind, name, needs string, built bool) {
 	*list = append(*list, name)
 }
 
-// WriteText writes the build for people.
 func (b Build) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "evbench %s, %s, %s\ntransports %v, fabrics %v, results %v\n",
 		b.Version, b.Go, b.Platform, b.Transports, b.Fabrics, b.Results)

@@ -12,6 +12,7 @@ import (
 	"evbench/companion"
 	"evbench/failover"
 	"evbench/failover/loop"
+	"evbench/internal/lists"
 	"evbench/model/anyshape"
 	"evbench/plan"
 	"evbench/site/lft"
@@ -129,13 +130,9 @@ func (m *managed) await(ctx context.Context) (changed int, err error) {
 	}
 }
 
-// read reads the tables of the switches.
 func (m *managed) read(ctx context.Context) (*lft.Tables, error) {
 	t := lft.New(m.plan.Routing, m.net.Net)
-	nodes := make([]companion.Node, t.Net.Switches())
-	for i := range nodes {
-		nodes[i] = companion.Node(i)
-	}
+	nodes := lists.Make(t.Net.Switches(), func(i int) companion.Node { return companion.Node(i) })
 	have, err := m.target.Read(ctx, nodes)
 	if err != nil {
 		return nil, fmt.Errorf("read tables: %w", err)

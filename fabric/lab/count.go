@@ -5,6 +5,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"evbench/internal/lists"
 	"evbench/topology"
 )
 
@@ -19,10 +20,7 @@ type traffic struct {
 // they are those of the interface, which counts a large send as one packet.
 func (b *Lab) Counters() ([]Count, error) {
 	ends := make([][2]traffic, len(b.cables))
-	at := make([]map[int]*traffic, len(b.nodes))
-	for n := range at {
-		at[n] = map[int]*traffic{}
-	}
+	at := lists.Make(len(b.nodes), func(int) map[int]*traffic { return map[int]*traffic{} })
 	for i, c := range b.cables {
 		for side, e := range c.ends {
 			at[e.node][e.index] = &ends[i][side]

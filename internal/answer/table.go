@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 )
 
@@ -95,10 +96,7 @@ func (t *Table) cell(column int, v any) string {
 // empty.
 func (t *Table) writeCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	line := make([]string, len(t.Columns))
-	for i, c := range t.Columns {
-		line[i] = c.Name
-	}
+	line := lists.Of(t.Columns, func(c Column) string { return c.Name })
 	out.Write(line)
 	for _, row := range t.Rows {
 		for i, v := range row {

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"evbench/internal/lists"
 )
 
 // A Rest is what a document has beyond the fields of its type; nil: nothing.
@@ -147,7 +149,7 @@ func membersOf(object []byte) (list []member) {
 }
 
 // elementsOf returns the elements of a list of structs or lists, nil of anything else.
-func elementsOf(list []byte, t reflect.Type) (elements [][]byte) {
+func elementsOf(list []byte, t reflect.Type) [][]byte {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -155,8 +157,5 @@ func elementsOf(list []byte, t reflect.Type) (elements [][]byte) {
 	if t.Kind() != reflect.Struct && t.Kind() != reflect.Slice || json.Unmarshal(list, &raw) != nil {
 		return nil
 	}
-	for _, x := range raw {
-		elements = append(elements, x)
-	}
-	return elements
+	return lists.Of(raw, func(x json.RawMessage) []byte { return x })
 }

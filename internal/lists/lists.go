@@ -2,11 +2,11 @@
 package lists
 
 // Of returns of(x) for each x of all, in their order; nil for none.
-func Of[T, U any](all []T, of func(T) U) (out []U) {
-	for _, x := range all {
-		out = append(out, of(x))
+func Of[T, U any](all []T, of func(T) U) []U {
+	if len(all) == 0 {
+		return nil
 	}
-	return out
+	return Make(len(all), func(i int) U { return of(all[i]) })
 }
 
 // Make returns of(0), of(1), …, of(n-1).

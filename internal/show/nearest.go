@@ -1,6 +1,10 @@
 package show
 
-import "strings"
+import (
+	"strings"
+
+	"evbench/internal/lists"
+)
 
 // Nearest returns the choice with the fewest edits from s, if it is near enough, else "".
 // O(len(s)·len(choice)) each.
@@ -33,10 +37,7 @@ func edits(a, b string) int {
 	if len(a) > 64 {
 		return 1 << 10
 	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
+	row := lists.Make(len(b)+1, func(j int) int { return j })
 	for i := range len(a) {
 		diagonal := row[0]
 		row[0] = i + 1

@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"evbench/internal/lists"
 )
 
 type Column struct {
@@ -56,10 +58,7 @@ func (t *Table) Draw(b *strings.Builder, width int) {
 	t.shed(width)
 	widths := t.widths(width)
 	t.overline(b, widths)
-	heads := make([]string, len(t.Columns))
-	for i, c := range t.Columns {
-		heads[i] = c.Head
-	}
+	heads := lists.Of(t.Columns, func(c Column) string { return c.Head })
 	for _, r := range append([][]string{heads}, t.Rows...) {
 		t.row(b, r, widths)
 	}
@@ -97,10 +96,7 @@ func pick[T any](columns []Column, all []T, optional int) (out []T) {
 }
 
 func (t *Table) needed() []int {
-	widths := make([]int, len(t.Columns))
-	for i, c := range t.Columns {
-		widths[i] = length(c.Head)
-	}
+	widths := lists.Of(t.Columns, func(c Column) int { return length(c.Head) })
 	for _, r := range t.Rows {
 		for i, cell := range r {
 			widths[i] = max(widths[i], length(cell))

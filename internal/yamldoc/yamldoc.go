@@ -15,6 +15,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 )
 
@@ -228,11 +229,7 @@ func (d *Document) merge(f Field, known []string) []Fields {
 	if f.Kind != yaml.SequenceNode {
 		return []Fields{d.Mapping(f, known)}
 	}
-	var out []Fields
-	for _, n := range f.Content {
-		out = append(out, d.Mapping(Field{resolve(n), f.Path}, known))
-	}
-	return out
+	return lists.Of(f.Content, func(n *yaml.Node) Fields { return d.Mapping(Field{resolve(n), f.Path}, known) })
 }
 
 func (d *Document) unknown(f Field, known []string) {

@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"evbench/internal/atomicfile"
+	"evbench/internal/lists"
 	"evbench/model/order"
 	"evbench/model/order/verify"
 	"evbench/plan"
@@ -147,11 +148,8 @@ func (n *Network) cable(c network.Cable) string {
 }
 
 // Cables implements scenario.Network.
-func (n *Network) Cables() (names []string) {
-	for _, c := range n.Net.SwitchCables() {
-		names = append(names, n.cable(c))
-	}
-	return names
+func (n *Network) Cables() []string {
+	return lists.Of(n.Net.SwitchCables(), n.cable)
 }
 
 // LabCables are the cables that a lab of the network has, in its order: those of the servers, then those

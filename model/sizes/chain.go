@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/topology"
 )
 
@@ -83,11 +84,7 @@ func (p *Plan) leaves() []int64 {
 	for _, x := range p.placed {
 		begin = min(begin, p.free[p.Tree.FromServer(int(x.src))])
 	}
-	free := make([]int64, len(p.free))
-	for w, end := range p.free {
-		free[w] = max(0, end-begin)
-	}
-	return free
+	return lists.Of(p.free, func(end int64) int64 { return max(0, end-begin) })
 }
 
 // after returns when wires are free for a window of that tree; nil: all are.

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"evbench/internal/answer"
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/scheduler/schedules"
@@ -142,10 +143,7 @@ func (s *Slower) Answer(a answer.Answer, takes string, t *topology.Tree) answer.
 		return a
 	}
 	if a.Sentence = takes + "; the least with slower links is not known."; s.Time == 0 {
-		var names []string
-		for _, h := range s.Hosts {
-			names = append(names, t.HostName(h.Rank))
-		}
+		names := lists.Of(s.Hosts, func(h topology.SlowHost) string { return t.HostName(h.Rank) })
 		for _, x := range s.Uses {
 			names = append(names, t.LinkName(x.Link))
 		}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/routing"
 	"evbench/site/engines/closed"
@@ -100,6 +101,9 @@ var engines = []Engine{
 	{MinMax, "any network: the fullest link as empty as possible, and virtual lanes without deadlock", func(n *network.Network, o Options) (*lft.Tables, error) {
 		t, load := minmax.Route(n)
 		t.Note = fmt.Sprintf("the fullest link between switches carries %.6g messages; no routing goes below %.6g", load.Most, math.Ceil(load.Bound*(1-1e-9)))
+		if load.Whole > math.Ceil(load.Bound*(1-1e-9)) {
+			t.Note += fmt.Sprintf(", and no tables below %.6g, by which the messages of a switch to a host stay together", load.Whole)
+		}
 		return t, opensm.WithLanes(t, cmp.Or(o.Lanes, 8))
 	}},
 	{QFT, "closed form for quasi fat trees and PGFTs, whole or degraded", alone(closed.QFT)},
@@ -150,11 +154,7 @@ func All() []Engine { return append([]Engine(nil), engines...) }
 
 // Names returns the names that Compute accepts.
 func Names() []string {
-	names := make([]string, len(engines))
-	for i, e := range engines {
-		names[i] = e.Name
-	}
-	return names
+	return lists.Of(engines, func(e Engine) string { return e.Name })
 }
 
 // Compute returns the tables of an engine, with entries for all LIDs of the network. For several names separated by commas it tries each from

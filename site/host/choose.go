@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"evbench/internal/hostlist"
+	"evbench/internal/lists"
 )
 
 // A Want selects the addresses of a machine for others to use. Exactly one field is set.
@@ -115,10 +116,7 @@ func oneFamily(all []netip.Addr) []netip.Addr {
 func (f Facts) list() string {
 	var all []string
 	for _, i := range f.Interfaces {
-		var has []string
-		for _, a := range i.usable() {
-			has = append(has, a.String())
-		}
+		has := lists.Of(i.usable(), netip.Addr.String)
 		switch {
 		case !i.Up:
 			has = []string{"down"}

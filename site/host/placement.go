@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"evbench/internal/hostlist"
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/topology"
 )
@@ -199,10 +200,7 @@ func (p *Placement) put(host string, leaf int) error {
 
 // leavesOf returns for each leaf of the tree the leaf of the placement, -1 for none.
 func (p *Placement) leavesOf(t *topology.Tree, on [][]string) ([]int, error) {
-	leaves := make([]int, t.Leaves())
-	for i := range leaves {
-		leaves[i] = i
-	}
+	leaves := lists.Make(t.Leaves(), func(i int) int { return i })
 	if len(p.names) == t.Leaves() {
 		return leaves, nil
 	}

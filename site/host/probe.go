@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"evbench/internal/lists"
 )
 
 // An Ask is the question to a host.
@@ -24,10 +26,7 @@ type Ask struct {
 // started.
 func (s *SSH) Check(ctx context.Context, asks []Ask, w Needs) ([]Report, error) {
 	reports := make([]Report, len(asks))
-	all := make([]int, len(asks))
-	for i := range all {
-		all[i] = i
-	}
+	all := lists.Make(len(asks), func(i int) int { return i })
 	s.ask(ctx, "checking", asks, all, reports)
 	if need := missing(reports, w); len(need) > 0 {
 		// Homes are often shared: the first copy may suffice.

@@ -3,6 +3,8 @@ package host
 import (
 	"fmt"
 	"strings"
+
+	"evbench/internal/lists"
 )
 
 // quoteWord quotes a word such that every shell reads it unchanged: POSIX shells, csh and fish
@@ -92,11 +94,7 @@ func (r remote) head() string {
 
 // doubleQuote quotes words for a script that is itself in single quotes.
 func doubleQuote(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = `"` + escape.Replace(w) + `"`
-	}
-	return strings.Join(quoted, " ")
+	return strings.Join(lists.Of(words, func(w string) string { return `"` + escape.Replace(w) + `"` }), " ")
 }
 
 var escape = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`")

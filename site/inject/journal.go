@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"evbench/internal/kept"
+	"evbench/internal/lists"
 	"evbench/internal/trust"
 	"evbench/topology"
 )
@@ -154,19 +155,11 @@ func (s *state) index(l topology.Link) int {
 }
 
 func (s *state) links() []topology.Link {
-	var out []topology.Link
-	for _, p := range s.Down {
-		out = append(out, p.Link.Link)
-	}
-	return out
+	return lists.Of(s.Down, func(p Pending) topology.Link { return p.Link.Link })
 }
 
 func (s *state) names() string {
-	var out []string
-	for _, p := range s.Down {
-		out = append(out, p.called())
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(lists.Of(s.Down, Pending.called), ", ")
 }
 
 // A journal is open and locked: only one process holds it.

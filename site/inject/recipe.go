@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"evbench/internal/lists"
 	"evbench/topology"
 )
 
@@ -25,11 +26,7 @@ func (p Program) String() string {
 	if len(p.Env) > 0 {
 		words = slices.Concat([]string{"env"}, p.Env, p.Args)
 	}
-	var quoted []string
-	for _, w := range words {
-		quoted = append(quoted, quote(w))
-	}
-	return strings.Join(quoted, " ")
+	return strings.Join(lists.Of(words, quote), " ")
 }
 
 var plainRE = regexp.MustCompile(`^[A-Za-z0-9_./:,@+%=-]+$`)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 	"evbench/site/network"
 )
@@ -176,10 +177,7 @@ func newChecker(t *Tables, g *graph, o Options) *checker {
 // height: by rank, and among equals from the greater to the smaller GUID, as
 // OpenSM's updn does (osm_ucast_updn.c).
 func heights(n *network.Network, ranks []int) []int32 {
-	order := make([]int, n.Switches())
-	for i := range order {
-		order[i] = i
-	}
+	order := lists.Make(n.Switches(), func(i int) int { return i })
 	slices.SortFunc(order, func(a, b int) int {
 		va, vb := n.Switch(a), n.Switch(b)
 		return cmp.Or(ranks[va]-ranks[vb], cmp.Compare(n.Info(vb).GUID, n.Info(va).GUID), a-b)

@@ -11,6 +11,7 @@ import (
 
 	"evbench/companion"
 	"evbench/internal/atomicfile"
+	"evbench/internal/lists"
 	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/site/network"
@@ -83,11 +84,7 @@ func writable(dir string, files []file) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var names []string
-	for _, f := range files {
-		names = append(names, filepath.Join(dir, f.Name))
-	}
-	return atomicfile.Check(names...)
+	return atomicfile.Check(lists.Of(files, func(f file) string { return filepath.Join(dir, f.Name) })...)
 }
 
 // present returns the content of these files in a directory, in their order.

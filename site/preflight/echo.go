@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 
+	"evbench/internal/lists"
 	"evbench/internal/port"
 )
 
@@ -114,10 +115,7 @@ func serve(conn *net.UDPConn, token string) {
 
 // Close stops echoing and waits for its goroutines.
 func (s *Echo) Close() error {
-	var errs []error
-	for _, c := range s.conns {
-		errs = append(errs, c.Close())
-	}
+	errs := lists.Of(s.conns, func(c *net.UDPConn) error { return c.Close() })
 	s.work.Wait()
 	return errors.Join(errs...)
 }

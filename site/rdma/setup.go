@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"evbench/internal/lists"
 	"evbench/transport"
 	"evbench/transport/tcp"
 )
@@ -98,10 +99,7 @@ func (e *Endpoint) offer(need []tcp.Path) error {
 	if err := e.usable(); err != nil {
 		return err
 	}
-	var wanted []key
-	for _, p := range need {
-		wanted = append(wanted, key{p.Peer, p.Spine, true})
-	}
+	wanted := lists.Of(need, func(p tcp.Path) key { return key{p.Peer, p.Spine, true} })
 	for _, r := range e.group.Partners {
 		if e.group.Rank < r {
 			wanted = append(wanted, key{r, barrierPath, true})

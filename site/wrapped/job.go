@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
@@ -112,10 +113,7 @@ func (j *Job) Write(w io.Writer) error { return j.Plan.WriteText(w) }
 
 // Routes returns the checked tables with the plan's paths.
 func (j *Job) Routes() (*opensm.Routes, error) {
-	nodes := make([]network.Node, len(j.hosts))
-	for i, h := range j.hosts {
-		nodes[i] = h.Node
-	}
+	nodes := lists.Of(j.hosts, func(h Host) network.Node { return h.Node })
 	o := opensm.Options{Hosts: nodes}
 	r, err := opensm.Compute(j.Plan, j.net, o)
 	if _, few := errors.AsType[*opensm.RenumberError](err); few {

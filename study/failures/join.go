@@ -12,7 +12,6 @@ import (
 	"evbench/site/osmlog"
 )
 
-// Options of Join.
 type Options struct {
 	// Year is the year of the earliest line. It is needed when the stamps of the logs have no year;
 	// Join then finds the turn of the year.

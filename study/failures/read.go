@@ -77,7 +77,7 @@ func read(r io.Reader, name string, most int) (*Log, error) {
 	return l, nil
 }
 
-// each does what is to be done with each line.
+// each counts the lines, and hands each to do.
 func (l *Log) each(b *bufio.Reader, do func(line []byte)) error {
 	for {
 		line, err := readLine(b)
@@ -268,7 +268,6 @@ type Words struct {
 	Exclude []string // test periods
 }
 
-// Periods returns the test periods.
 func (w Words) Periods() (out []Period, err error) {
 	for _, text := range w.Exclude {
 		p, err := ParsePeriod(text)

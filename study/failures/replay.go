@@ -36,7 +36,6 @@ type Skipped struct {
 	Parting    int // would leave servers without a path to each other
 }
 
-// ReplayOptions of Replay.
 type ReplayOptions struct {
 	// Duration of the case. 0 means 60s, or what Speed needs for the whole log.
 	Duration time.Duration

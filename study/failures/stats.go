@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// Settings of Summarise.
 type Settings struct {
 	// Merge is the gap below which failures of a link count as one; 0 merges none.
 	Merge time.Duration

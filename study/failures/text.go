@@ -76,7 +76,6 @@ func (s Series) known(x float64) string {
 	return seconds(x)
 }
 
-// WriteText writes the report for people.
 func (r Report) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "%s to %s, %s observed\n", r.From.Format(time.DateTime), r.To.Format(time.DateTime), seconds(r.ObservedS))
@@ -198,7 +197,6 @@ func (l Losses) writeText(t io.Writer) {
 	}
 }
 
-// Table has all numbers.
 func (r Report) Table() *answer.Table {
 	t := answer.Plain("class", "table", "series", "link", "x", "value")
 	t.Add("", "summary", "", "", "observed_s", r.ObservedS)

@@ -136,7 +136,6 @@ func readList(name string, in io.Reader) ([]Job, error) {
 	return list, nil
 }
 
-// network returns a function that reads the network.
 func (o Options) network() (func(context.Context) (*network.Network, error), error) {
 	if o.Net != nil {
 		return func(context.Context) (*network.Network, error) { return o.Net, nil }, nil
@@ -144,7 +143,6 @@ func (o Options) network() (func(context.Context) (*network.Network, error), err
 	return reading("discover", o.Discover, o.Wait, func(text []byte) (*network.Network, error) { return netfile.ReadIB(bytes.NewReader(text)) })
 }
 
-// list returns a function that reads the jobs.
 func (o Options) list() (func(context.Context) ([]Job, error), error) {
 	if o.Queue != "" {
 		return reading("queue", o.Queue, o.Wait, func(text []byte) ([]Job, error) { return readList(o.Queue, bytes.NewReader(text)) })

@@ -161,7 +161,6 @@ func Diff(old, new []Job) Change {
 
 type nodeClass uint8
 
-// The classes.
 const (
 	computeNode nodeClass = iota
 	ioNode

@@ -159,7 +159,6 @@ func (r *Routed) Route(n *network.Network, p opensm.Placement, lanes int) (*lft.
 // Lost is how many routes within jobs lead nowhere in the best tables.
 func (r *Routed) Lost() int64 { return int64(r.Routings[len(r.Routings)-1].Lost) }
 
-// WriteText writes it for people.
 func (r *Routed) WriteText(w io.Writer) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tab, "network\t%s\n", r.Source)

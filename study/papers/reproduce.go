@@ -82,7 +82,6 @@ type Stated struct {
 // A Statistic is the statistic of the values that a stated number gives.
 type Statistic string
 
-// Statistics.
 const (
 	Median Statistic = "median"
 	Mean   Statistic = "mean"

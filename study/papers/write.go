@@ -159,7 +159,6 @@ func (f *Figure) Table() *answer.Table {
 	return t
 }
 
-// WriteCSV writes the table of the figure.
 func (f *Figure) WriteCSV(w io.Writer) error {
 	return answer.Document{Table: f.Table()}.Write(w, "csv")
 }
@@ -238,10 +237,8 @@ type Item struct {
 	differs    string // why ours are not theirs
 }
 
-// A State is the state of an item.
 type State string
 
-// States.
 const (
 	Beside   State = "ours beside it"  // computed, and the text states numbers
 	NoNumber State = "ours, no number" // computed; the text states none

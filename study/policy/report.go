@@ -149,7 +149,6 @@ func (r *Report) Answer() answer.Answer {
 	return a
 }
 
-// Document is the report with its answer.
 func (r *Report) Document() answer.Document {
 	times := map[string]float64{}
 	for _, f := range r.Times.fields() {

@@ -26,7 +26,6 @@ func NewAccuracy() *Accuracy {
 	return &Accuracy{Schema: "evbench/accuracy/1", Cases: []Predicted{}, Worst: []Worst{}}
 }
 
-// Valid reports whether all cases are valid.
 func (t *Accuracy) Valid() bool {
 	return !slices.ContainsFunc(t.Cases, func(x Predicted) bool { return !x.Valid })
 }

@@ -65,12 +65,10 @@ func Between(base, next Side, conditions []Condition, force bool) (*Comparison, 
 	return c, nil
 }
 
-// Document is the comparison with its answer.
 func (c *Comparison) Document() answer.Document {
 	return answer.Document{Answer: c.Answer(), Text: c.WriteText, Fields: c, Table: c.rows()}
 }
 
-// WriteFindings writes the findings of the conditions.
 func (c *Comparison) WriteFindings(w io.Writer) {
 	for _, r := range c.Regressions {
 		fmt.Fprintf(w, "regression: case %q: %s %s, beyond %s\n", r.Case, r.Figure, percentText(r.Change), r.Condition)

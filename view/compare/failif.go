@@ -39,7 +39,6 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("column %d: %s", e.Col
 // grammar matches the parts of a condition: figure, operator, number, %, start of the rest.
 var grammar = regexp.MustCompile(`^[ \t]*(\w*)[ \t]*([<>=!]*)[ \t]*([-+.0-9]*)[ \t]*(%*)[ \t]*()`)
 
-// ParseConditions reads conditions.
 func ParseConditions(texts []string) ([]Condition, error) {
 	out := []Condition{}
 	for _, text := range texts {

@@ -216,7 +216,6 @@ func caseNotes(b *strings.Builder, x *Case, shown []string) {
 	}
 }
 
-// rows has one row for each case and figure.
 func (c *Comparison) rows() *answer.Table {
 	t := answer.Plain("case", "figure", "base_median", "base_lo", "base_hi", "base_n", "new_median", "new_lo", "new_hi", "new_n",
 		"change_percent", "p", "significant", "observed")

@@ -79,7 +79,6 @@ func (d *Cables) Amount(x float64) string {
 	return fmt.Sprintf("%.4g", x)
 }
 
-// Cables returns the drawing of the case.
 func (x *CaseTree) Cables() *Cables {
 	t, totals := x.Tree, x.Totals()
 	d := &Cables{Unit: "bytes", Hosts: "servers", Levels: make([][]Switch, 2), Most: slices.Max(totals)}

@@ -347,7 +347,6 @@ func stageEntries() []entry {
 
 type diamondGlyph struct{}
 
-// DrawGlyph draws the mark.
 func (diamondGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, m vg.Point) {
 	diamond(*c, m, s.Radius+1.5)
 }

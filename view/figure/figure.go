@@ -93,13 +93,11 @@ var kinds = []kind{
 	{"waits", "Barrier wait against transfer", waits},
 }
 
-// Names returns the names of all figures.
 func Names() []string { return lists.Of(kinds, func(k kind) string { return k.name }) }
 
 // Title returns the title of one of these figures.
 func Title(name string) string { return kinds[slices.Index(Names(), name)].title }
 
-// Build makes the figure of a name.
 func Build(name string, s Source) (*Figure, error) {
 	i := slices.Index(Names(), name)
 	if i < 0 {

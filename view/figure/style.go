@@ -123,7 +123,6 @@ func wholeTicks(low, high float64) (out []plot.Tick) {
 
 type brush func(c draw.Canvas, p *plot.Plot)
 
-// Plot calls the brush.
 func (b brush) Plot(c draw.Canvas, p *plot.Plot) { b(c, p) }
 
 func at(c draw.Canvas, p *plot.Plot, x, y float64) vg.Point {

@@ -267,7 +267,6 @@ func wordsOf(cases []results.Case) (text string) {
 
 // The page of a run and pages of a run that goes on share these.
 
-// Style is the style sheet.
 func Style() template.CSS { return template.CSS(styleText) }
 
 // Kind describes in a word and in a sentence how the results were made.

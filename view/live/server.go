@@ -108,7 +108,6 @@ func Serve(listener net.Listener, log *slog.Logger) *Server {
 	return s
 }
 
-// URL is the address of the page.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/" }
 
 // Local reports whether the page is reachable only from this machine.

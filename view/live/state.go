@@ -47,7 +47,6 @@ type Rate struct {
 	EventsPerSec float64
 }
 
-// Take adds an event.
 func (s *State) Take(p bench.Progress) {
 	s.now = p.At
 	switch e := p.Event.(type) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/site/network"
 )
 
@@ -21,10 +22,7 @@ func numbers(n *network.Network, g *graph) []int {
 		}
 		return number
 	}
-	order := make([]network.Node, n.Hosts())
-	for h := range order {
-		order[h] = network.Node(h)
-	}
+	order := lists.Make(n.Hosts(), func(h int) network.Node { return network.Node(h) })
 	part := parts(n, g)
 	slices.SortStableFunc(order, func(a, b network.Node) int { return compareHosts(n, part, a, b) })
 	for d, h := range order {

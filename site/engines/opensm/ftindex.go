@@ -3,6 +3,8 @@ package opensm
 import (
 	"cmp"
 	"slices"
+
+	"evbench/internal/lists"
 )
 
 // A tuple places a switch in the tree: its rank, then the way to it, one number
@@ -44,10 +46,7 @@ func (f *ftree) index() {
 // setPlaces numbers the switches in the order of tuples; those without one come
 // last, all at one place.
 func (f *ftree) setPlaces() {
-	var all []tuple
-	for _, s := range f.v.order {
-		all = append(all, f.switches[s].tuple)
-	}
+	all := lists.Of(f.v.order, func(s int32) tuple { return f.switches[s].tuple })
 	slices.SortFunc(all, compareTuples)
 	for _, s := range f.v.order {
 		sw := &f.switches[s]

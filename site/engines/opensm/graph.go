@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/site/network"
 )
 
@@ -71,10 +72,7 @@ func (g *graph) reset() {
 
 // loaded returns the vertices, those with most LIDs first.
 func (g *graph) loaded() []int32 {
-	list := make([]int32, len(g.sw))
-	for v := range list {
-		list[v] = int32(v)
-	}
+	list := lists.Make(len(g.sw), func(v int) int32 { return int32(v) })
 	slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(g.lids[b], g.lids[a]) })
 	return list
 }

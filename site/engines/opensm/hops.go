@@ -3,6 +3,7 @@ package opensm
 import (
 	"math/bits"
 
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 )
 
@@ -71,10 +72,7 @@ func (v *view) distances() *distances {
 	d := &distances{len(v.seen), make([]uint8, len(v.seen)*len(v.seen))}
 	parallel.Each(0, (len(v.order)+63)/64, func(_, i int) {
 		from := v.order[i*64 : min(len(v.order), i*64+64)]
-		rows := make([][]uint8, len(from))
-		for j, s := range from {
-			rows[j] = d.of(s)
-		}
+		rows := lists.Of(from, d.of)
 		v.search(from, rows)
 	})
 	return d
