@@ -168,6 +168,9 @@ func judgeOrder(c *cli.Context, s *netfile.Source, r io.Reader) (*wrapped.Ordere
 	if err != nil {
 		return nil, err
 	}
+	if f.Sized() {
+		return nil, errors.New("it has no phases: its fragments differ in size, and evbench mpi wrap takes plans of messages of one size")
+	}
 	var with verify.Tables
 	switch {
 	case c.IsSet("tables"):

@@ -4,14 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/answer"
 	"evbench/internal/proc"
 	"evbench/model/order"
+	"evbench/model/sizes"
 	"evbench/plan"
+	"evbench/routing"
 	"evbench/site/engines"
+	"evbench/site/engines/minmax"
 	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/site/network"
@@ -19,6 +26,9 @@ import (
 
 // planTables plans an order of messages over the tables of a network of any shape.
 func planTables(c *cli.Context) error {
+	if slices.Contains([]string{routing.Adaptive, routing.Spray, routing.ECMP}, c.String("engine")) {
+		return anyWay(c)
+	}
 	var watch stopwatch
 	watch.stage("tables")
 	s, t, job, err := networkAndTables(c)
@@ -36,16 +46,15 @@ func planTables(c *cli.Context) error {
 		return err
 	}
 	watch.stage("order")
+	if c.IsSet("sizes") {
+		return planSized(c, s, t, job, o, &watch)
+	}
 	p, err := proc.Made(c.Context, func() (*order.Plan, error) { return order.Make(c.String("topology"), t, o) })
-	if lost, ok := errors.AsType[*order.LostError](err); ok {
-		return usagef("%s: %w (--drop-unreachable leaves out what the tables do not deliver)", tablesName(c), lost)
-	} else if err != nil {
-		return usage(err)
+	if err != nil {
+		return notDelivered(c, err)
 	}
 	watch.stage("")
-	if p.Hosts = namesOf(job); s.Form != netfile.Notation && job.Names == nil {
-		p.Hosts = hostsOf(s.Net, job.Nodes, job.Slots)
-	}
+	p.Hosts = namesIn(s, job)
 	write := p.WriteText
 	if c.String("format") == "json" {
 		write = p.WriteJSON
@@ -63,6 +72,87 @@ func planTables(c *cli.Context) error {
 		_ = a.WriteText(w)
 		p.Describe(w, f)
 	})
+}
+
+// anyWay is the error for a network that gives messages no way of their own, with what holds for every order.
+func anyWay(c *cli.Context) error {
+	s, err := readSource(c, c.String("topology"))
+	if err != nil {
+		return err
+	}
+	job, err := jobOf(c, s.Net)
+	if err != nil {
+		return err
+	}
+	least := float64(len(job.Nodes) - 1)
+	if !c.IsSet("hosts") {
+		least = max(least, minmax.Bound(s.Net))
+	}
+	return usagef("--engine %s: no table says which way a message takes, so there is no order over tables; no order at all takes less than %.6g steps", c.String("engine"), math.Ceil(least*(1-1e-9)))
+}
+
+// planSized plans when each fragment of an exchange starts whose sizes differ.
+func planSized(c *cli.Context, s *netfile.Source, t *lft.Tables, job network.Job, o order.Options, watch *stopwatch) error {
+	if n := len(job.Nodes); n > mostSized {
+		return usagef("--sizes: %d hosts; evbench plans sizes over given tables for at most %d", n, mostSized)
+	}
+	bytes, err := sizesOver(c, s.Net, job.Nodes)
+	if err != nil {
+		return err
+	}
+	p, err := proc.Made(c.Context, func() (*order.Sized, error) { return order.MakeSized(c.String("topology"), t, o, bytes) })
+	if err != nil {
+		return notDelivered(c, err)
+	}
+	watch.stage("")
+	p.Hosts = namesIn(s, job)
+	return writePlan(c, watch, p.WriteText, func(w io.Writer) { _ = p.Answer().WriteText(w) })
+}
+
+// mostSized is for how many hosts sizes are planned over given tables: some seconds.
+const mostSized = 512
+
+// sizesOver reads the matrix of --sizes: bytes by source·hosts + destination.
+func sizesOver(c *cli.Context, n *network.Network, nodes []network.Node) ([]int64, error) {
+	stated, err := opened(c.String("sizes"), sizes.ReadMatrix)
+	if err != nil {
+		return nil, wrongIn("--sizes "+c.String("sizes"), err)
+	}
+	rank, names := map[network.Node]int{}, network.NewHostNames(n)
+	for i, v := range nodes {
+		rank[v] = i
+	}
+	m, err := stated.For(len(nodes), func(name string) (int, bool) {
+		if v, _, err := names.Find(name); err == nil {
+			r, there := rank[v]
+			return r, there
+		}
+		r, err := strconv.Atoi(strings.TrimPrefix(name, "server"))
+		return r, err == nil && r >= 0 && r < len(nodes)
+	})
+	if err != nil {
+		return nil, wrongIn("--sizes "+c.String("sizes"), err)
+	}
+	out := make([]int64, len(nodes)*len(nodes))
+	for at := range out {
+		out[at] = m.Size(at/len(nodes), at%len(nodes))
+	}
+	return out, nil
+}
+
+func notDelivered(c *cli.Context, err error) error {
+	if lost, ok := errors.AsType[*order.LostError](err); ok {
+		return usagef("%s: %w (--drop-unreachable leaves out what the tables do not deliver)", tablesName(c), lost)
+	}
+	return usage(err)
+}
+
+// namesIn are the hosts of a plan: those of the job's list or, in a file, of the network.
+func namesIn(s *netfile.Source, job network.Job) []plan.Host {
+	if s.Form != netfile.Notation && job.Names == nil {
+		return hostsOf(s.Net, job.Nodes, job.Slots)
+	}
+	return namesOf(job)
 }
 
 // networkAndTables are a network of any shape, its tables, and the hosts of a job. A network without LIDs gets

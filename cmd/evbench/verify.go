@@ -100,10 +100,8 @@ func readPlan(name string) (f *verify.File, o *verify.Ordered, err error) {
 
 // verifyOrder judges a plan over given tables, with those tables if they are given.
 func verifyOrder(c *cli.Context, name string, f *order.File) error {
-	for _, flag := range []string{"sizes", "allow-contention"} {
-		if c.IsSet(flag) {
-			return usagef("--%s: %s orders messages over given tables (version 3)", flag, name)
-		}
+	if c.IsSet("allow-contention") || c.IsSet("sizes") && !f.Sized() {
+		return usagef("--allow-contention, --sizes: %s orders messages of one size over given tables (version 3)", name)
 	}
 	var with order.Tables
 	if c.IsSet("tables") || c.IsSet("engine") {
@@ -124,6 +122,17 @@ func verifyOrder(c *cli.Context, name string, f *order.File) error {
 		if err != nil {
 			return err
 		}
+		if c.IsSet("sizes") {
+			nodes, err := order.Nodes(f, s.Net)
+			if err != nil {
+				return usagef("%s: %w", name, err)
+			}
+			if with.Sizes, err = sizesOver(c, s.Net, nodes); err != nil {
+				return err
+			}
+		}
+	} else if c.IsSet("sizes") {
+		return usagef("--sizes: %s needs the network and its tables, too: -t and --tables FILE or --engine NAME", name)
 	} else if c.IsSet("topology") {
 		return usagef("--topology: %s needs the tables, too: --tables FILE or --engine NAME", name)
 	}

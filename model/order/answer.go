@@ -7,6 +7,7 @@ import (
 
 	"evbench/internal/answer"
 	"evbench/internal/show"
+	"evbench/site/lft"
 	"evbench/site/network"
 )
 
@@ -147,6 +148,9 @@ func (p *Plan) Describe(w io.Writer, f Figures) {
 			fmt.Fprint(w, " …")
 		}
 		fmt.Fprintln(w)
+	}
+	if d := lft.Deadlock(p.Tables); !d.Free() {
+		fmt.Fprintln(w, "  on a lossless network without more virtual lanes messages can block each other for good over these tables (evbench routes check); in this order none waits for another")
 	}
 	if len(p.Missing) > 0 {
 		first := p.Missing[0]

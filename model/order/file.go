@@ -53,16 +53,22 @@ func Follow(name string, t *lft.Tables, o Options) (*Plan, error) {
 // hosts by rank, sorted.
 func (p *Plan) WriteText(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)
+	p.begin(out)
+	fmt.Fprint(out, p.covered())
+	fmt.Fprintf(out, "# schedule %s\n# made %s\n# phases %d\n# time %.6g\n# bound %.6g %s\n", Name, p.Made, p.Phases, p.Time(p.Schedule), p.Bound.Time, p.LinkName(p.Bound.Link))
+	fmt.Fprintf(out, "# hash %s\n", p.Hash())
+	p.body(out)
+	return out.Flush()
+}
+
+// begin writes the first header lines.
+func (p *Plan) begin(out io.Writer) {
 	fmt.Fprintf(out, "# evbench plan 3\n")
 	for _, r := range p.ranks() {
 		h := p.Hosts[r]
 		fmt.Fprintln(out, strings.TrimSpace(fmt.Sprintf("# x-host %d %s %d %s", r, h.Name, h.Ranks, h.Adapter)))
 	}
-	fmt.Fprintf(out, "# network %s\n# engine %s\n%s", oneWord(p.Network), oneWord(p.Tables.Engine), p.covered())
-	fmt.Fprintf(out, "# schedule %s\n# made %s\n# phases %d\n# time %.6g\n# bound %.6g %s\n", Name, p.Made, p.Phases, p.Time(p.Schedule), p.Bound.Time, p.LinkName(p.Bound.Link))
-	fmt.Fprintf(out, "# hash %s\n", p.Hash())
-	p.body(out)
-	return out.Flush()
+	fmt.Fprintf(out, "# network %s\n# engine %s\n", oneWord(p.Network), oneWord(p.Tables.Engine))
 }
 
 // Hash names the plan: "sha256:" and the digest of its hosts, the tables and its messages.

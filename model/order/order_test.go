@@ -141,6 +141,57 @@ func TestJudged(t *testing.T) {
 	expect.True(t, slow > 100 && far < slow/8, "%d of %d plans with slow links are more than two phases and 4 %% above the bound", far, slow)
 }
 
+// TestSized: fragments of random sizes over random networks, slow and fast links among them. The judge finds each once,
+// no link with more than it has room for, and the same bound and end. Of equal sizes the time is that of an order of
+// phases where links decide, and it is never above the order of ranks by more than a fragment.
+func TestSized(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	near := 0
+	for range 200 {
+		tables, o := drawn(t, rng)
+		n := len(o.Nodes)
+		bytes := make([]int64, n*n)
+		for m := range bytes {
+			if m/n != m%n && rng.IntN(8) > 0 {
+				bytes[m] = 1 + rng.Int64N(1000)
+			}
+		}
+		o.Drop = false
+		p, err := order.MakeSized("network", tables, o, bytes)
+		if err != nil { // the tables do not deliver some
+			continue
+		}
+		var file, dump strings.Builder
+		expect.Must(t, p.WriteText(&file))
+		expect.Must(t, p.Tables.WriteDump(&dump))
+		f := expect.Value(verify.Read(strings.NewReader(file.String()), 1<<20))(t)
+		sizes := slices.Clone(bytes)
+		for m := range sizes {
+			if o.Reads != nil && (!o.Reads[m/n] || !o.Builds[m%n]) {
+				sizes[m] = 0
+			}
+		}
+		r := expect.Value(verify.Check(f, verify.Tables{Net: tables.Net, Dump: strings.NewReader(dump.String()), Sizes: sizes}, 3))(t)
+		expect.MustTrue(t, r.Valid && r.Time == float64(p.Time) && r.Bound == float64(p.Least), "%s, %s: %+v, time %d, least %d", tables.Net.Notation, tables.Engine, r, p.Time, p.Least)
+		if float64(p.Time) <= 1.1*float64(p.Least) {
+			near++
+		}
+		for m := range bytes { // a fragment begins one byte time later than another ends: one less is too early
+			if p.Bytes[m] > 0 && p.Start[m] > 0 {
+				early := strings.Replace(file.String(), fmt.Sprintf("\n%d %d %d %d\n", p.Start[m], m/n, m%n, p.Bytes[m]), fmt.Sprintf("\n%d %d %d %d\n", p.Start[m]-1, m/n, m%n, p.Bytes[m]), 1)
+				f := expect.Value(verify.Read(strings.NewReader(early), 1<<20))(t)
+				r := expect.Value(verify.Check(f, verify.Tables{Net: tables.Net, Dump: strings.NewReader(dump.String())}, 10))(t)
+				shared := slices.ContainsFunc(r.Offences, func(o verify.Offence) bool { return o.Kind == verify.SharedLink })
+				expect.MustTrue(t, !r.Valid && shared, "%+v", r)
+				break
+			}
+		}
+	}
+	expect.True(t, near >= 150, "%d of 200 within 10 %% of the bound", near)
+	p := expect.Value(order.MakeSized("x", computed(t, "opensm-minhop", parsed(t, "FT(2;4,4)")), order.Options{Nodes: network.AllHosts(parsed(t, "FT(2;4,4)")).Nodes}, slices.Repeat([]int64{100}, 256)))(t)
+	expect.True(t, p.Time == 1500 && p.Least == 1500, "equal sizes: %d of %d", p.Time, p.Least)
+}
+
 // least is the fewest phases of an exchange, by exact search: each message in turn takes one of the
 // phases in use, or the next. It takes the messages' links from the judge's walk of the tables.
 func least(ways [][]network.End, room func(network.End) int, most int) int {

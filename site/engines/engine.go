@@ -101,6 +101,9 @@ var engines = []Engine{
 	{MinMax, "any network: the fullest link as empty as possible, and virtual lanes without deadlock", func(n *network.Network, o Options) (*lft.Tables, error) {
 		t, load := minmax.Route(n)
 		t.Note = fmt.Sprintf("the fullest link between switches carries %.6g messages; no routing goes below %.6g", load.Most, math.Ceil(load.Bound*(1-1e-9)))
+		if load.Whole > math.Ceil(load.Bound*(1-1e-9)) {
+			t.Note += fmt.Sprintf(", and no tables below %.6g, by which the messages of a switch to a host stay together", load.Whole)
+		}
 		return t, opensm.WithLanes(t, cmp.Or(o.Lanes, 8))
 	}},
 	{QFT, "closed form for quasi fat trees and PGFTs, whole or degraded", alone(closed.QFT)},

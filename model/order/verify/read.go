@@ -37,6 +37,9 @@ type File struct {
 	Witness     string
 	Lost        int       // messages that the tables do not deliver, left out
 	Messages    []Message // by phase, then source
+	// Fragments are those of a plan with sizes, by start, then source. It has no messages, and its times
+	// are byte times.
+	Fragments []Fragment
 
 	covered string // by the hash
 }
@@ -64,7 +67,7 @@ func Read(r io.Reader, most int) (*File, error) {
 		case strings.TrimSpace(line) == "":
 		case line[0] == '#':
 			err = f.header(line)
-		case len(f.Messages) == most:
+		case len(f.Messages)+2*len(f.Fragments) >= most:
 			return nil, fmt.Errorf("line %d: more than %d messages", number, most)
 		default:
 			err = f.message(line)
@@ -77,8 +80,14 @@ func Read(r io.Reader, most int) (*File, error) {
 		return nil, fmt.Errorf("line %d: %w", number+1, err)
 	}
 	slices.SortFunc(f.Messages, func(a, b Message) int { return cmp.Or(int(a.Phase-b.Phase), int(a.Src-b.Src), int(a.Dst-b.Dst)) })
+	slices.SortFunc(f.Fragments, func(a, b Fragment) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), int(a.Src-b.Src), int(a.Dst-b.Dst))
+	})
 	return f, f.complete()
 }
+
+// Sized reports whether the plan is one of fragments that differ in size.
+func (f *File) Sized() bool { return f.Header["sizes"] != "" }
 
 // unpacked reads lines, also of a file that gzip has packed.
 func unpacked(r io.Reader) (*bufio.Scanner, error) {
@@ -118,6 +127,9 @@ func (f *File) header(line string) error {
 
 func (f *File) message(line string) error {
 	words := strings.Fields(line)
+	if sizedLine(words) {
+		return f.fragment(words)
+	}
 	if len(words) != 4 || words[3] != "-" {
 		return fmt.Errorf("%.60q is no message: write phase, source, destination and -", line)
 	}
@@ -170,7 +182,13 @@ func (f *File) complete() (err error) {
 	if f.Reads, err = f.ranks("readers"); err == nil {
 		f.Builds, err = f.ranks("builders")
 	}
-	for _, key := range []string{"hosts", "guids", "readers", "builders", "undelivered", "tables"} {
+	switch {
+	case err == nil && f.Sized() && len(f.Messages) > 0:
+		return errors.New("sizes: a message without bytes; write start, source, destination and bytes")
+	case err == nil && !f.Sized() && len(f.Fragments) > 0:
+		return fmt.Errorf("no line %q, and messages have bytes", "# sizes")
+	}
+	for _, key := range []string{"hosts", "guids", "readers", "builders", "undelivered", "tables", "sizes"} {
 		if value, there := f.Header[key]; there {
 			f.covered += "# " + key + " " + value + "\n"
 		}

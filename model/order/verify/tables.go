@@ -16,7 +16,8 @@ import (
 // routes are the tables that the judge reads itself: by switch and LID the port.
 type routes struct {
 	net  *network.Network
-	port map[network.Node][]uint8 // 255 and none: no entry
+	port [][]uint8 // by node; 255 and none: no entry
+	way  []link    // memory of walk
 }
 
 // readRoutes reads the text of OpenSM's forwarding tables.
@@ -25,7 +26,7 @@ func readRoutes(r io.Reader, n *network.Network) (*routes, error) {
 	for i := range n.Switches() {
 		guids[n.Key(n.Switch(i))] = n.Switch(i)
 	}
-	out, at, inside := &routes{n, map[network.Node][]uint8{}}, network.NoNode, false
+	out, at, inside := &routes{net: n, port: make([][]uint8, n.Nodes())}, network.NoNode, false
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, 1<<20)
 	for number := 1; in.Scan(); number++ {
@@ -57,15 +58,21 @@ func readRoutes(r io.Reader, n *network.Network) (*routes, error) {
 // A link is one direction of a cable: the port by which messages leave a node.
 type link = network.End
 
-// walk returns the links of a message, or nil if it does not arrive. The first is the source's.
+// counts is a number for each link, at the place of at.
+func (r *routes) counts() []int32 { return make([]int32, r.net.Nodes()<<8) }
+
+func at(l link) int { return int(l.Node)<<8 | int(l.Port) }
+
+// walk returns the links of a message until the next call, or nil if it does not arrive. The first is the source's.
 func (r *routes) walk(src, dst network.Node) []link {
-	out := []link{{Node: src, Port: 1}}
+	out := append(r.way[:0], link{Node: src, Port: 1})
+	defer func() { r.way = out }()
 	lid := int(r.net.Info(dst).LID)
 	for at := r.net.At(src, 1).Node; len(out) <= r.net.Switches()+1; {
 		if at == network.NoNode || at == dst {
 			break
 		}
-		if r.net.IsHost(at) || r.port[at] == nil || lid >= len(r.port[at]) {
+		if int(at) >= len(r.port) || r.net.IsHost(at) || r.port[at] == nil || lid >= len(r.port[at]) {
 			return nil
 		}
 		port := r.port[at][lid]
@@ -97,17 +104,19 @@ func (r *routes) sum(nodes []network.Node, meets func(src, dst int) bool) string
 		lid, port int
 	}
 	var lines []entry
+	seen := r.counts() // the last destination whose messages pass a link
 	for j, dst := range nodes {
-		needed := map[link]bool{}
 		for i, src := range nodes {
-			if meets(i, j) {
-				for _, l := range r.walk(src, dst)[1:] {
-					needed[l] = true
+			if !meets(i, j) {
+				continue
+			}
+			way := r.walk(src, dst)
+			for _, l := range way[min(1, len(way)):] {
+				if seen[at(l)] != int32(j+1) {
+					seen[at(l)] = int32(j + 1)
+					lines = append(lines, entry{r.net.Key(l.Node), int(r.net.Info(dst).LID), int(l.Port)})
 				}
 			}
-		}
-		for l := range needed {
-			lines = append(lines, entry{r.net.Key(l.Node), int(r.net.Info(dst).LID), int(l.Port)})
 		}
 	}
 	slices.SortFunc(lines, func(a, b entry) int { return cmp.Or(cmp.Compare(a.guid, b.guid), a.lid-b.lid) })

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 
@@ -41,19 +40,30 @@ type Report struct {
 
 	Offences []Offence `json:"offences"`
 	most     int
+	bytes    bool // times are byte times, not message times
 }
 
 // Tables are what a plan is judged with. A zero value judges only who sends to whom, and when.
 type Tables struct {
 	Net  *network.Network
 	Dump io.Reader // OpenSM's text
+	// Sizes of fragments, by source·hosts + destination, for a plan with sizes; nil: those that it states.
+	Sizes []int64
 }
 
 // Check judges a plan and names at most so many offences.
 func Check(f *File, t Tables, most int) (*Report, error) {
 	r := &Report{Hosts: f.Hosts, Messages: len(f.Messages), most: max(1, most), Offences: []Offence{}}
-	r.pairs(f)
-	r.digest(f)
+	if r.bytes = f.Sized(); r.bytes {
+		r.sized(f, t.Sizes)
+	} else {
+		r.pairs(f)
+		r.hash(f, func(out *bufio.Writer) {
+			for _, m := range f.Messages {
+				fmt.Fprintf(out, "%d %d %d -\n", m.Phase, m.Src, m.Dst)
+			}
+		})
+	}
 	if t.Net != nil {
 		if err := r.routes(f, t); err != nil {
 			return nil, err
@@ -127,14 +137,12 @@ func (r *Report) pairs(f *File) {
 	}
 }
 
-// digest computes the hash of the plan again.
-func (r *Report) digest(f *File) {
+// hash computes the hash of the plan, with the given lines, again.
+func (r *Report) hash(f *File, lines func(*bufio.Writer)) {
 	h := sha256.New()
 	out := bufio.NewWriterSize(h, 1<<16)
 	out.WriteString(f.covered)
-	for _, m := range f.Messages {
-		fmt.Fprintf(out, "%d %d %d -\n", m.Phase, m.Src, m.Dst)
-	}
+	lines(out)
 	out.Flush()
 	if sum := fmt.Sprintf("sha256:%x", h.Sum(nil)); sum != f.Header["hash"] {
 		r.accuse("hash", -1, "the hash is %s, and the plan states %s", sum, f.Header["hash"])
@@ -147,21 +155,24 @@ func (r *Report) routes(f *File, t Tables) error {
 	if err != nil {
 		return err
 	}
-	nodes := make([]network.Node, f.Hosts)
-	by := map[uint64]network.Node{}
-	for v := range network.Node(t.Net.Hosts()) {
-		by[t.Net.Key(v)] = v
+	nodes, err := Nodes(f, t.Net)
+	if err != nil {
+		return err
 	}
-	for i, g := range f.GUIDs {
-		v, there := by[g]
-		if !there {
-			return fmt.Errorf("host %d has the GUID 0x%016x, which no host of the network has", i, g)
+	rate := messageRate(t.Net, nodes)
+	if f.Sized() {
+		sent := make([]bool, f.Hosts*f.Hosts)
+		for _, x := range f.Fragments {
+			if int(x.Src) < f.Hosts && int(x.Dst) < f.Hosts {
+				sent[int(x.Src)*f.Hosts+int(x.Dst)] = f.meets(int(x.Src), int(x.Dst))
+			}
 		}
-		nodes[i] = v
+		r.same(f, tables, nodes, sent)
+		r.intervals(f, tables, nodes, rate)
+		return nil
 	}
-	arrives := make([]bool, f.Hosts*f.Hosts)
-	load := map[link]int{}
-	lost := 0
+	arrives, lost := make([]bool, f.Hosts*f.Hosts), 0
+	load := tables.counts()
 	for src := range f.Hosts {
 		for dst := range f.Hosts {
 			if !f.meets(src, dst) {
@@ -174,27 +185,29 @@ func (r *Report) routes(f *File, t Tables) error {
 			}
 			arrives[src*f.Hosts+dst] = true
 			for _, l := range way {
-				load[l]++
+				load[at(l)]++
 			}
 		}
 	}
 	if lost != f.Lost {
 		r.accuse("undelivered", -1, "the tables do not deliver %s, and the plan states %d", show.Plural(lost, "message", "messages"), f.Lost)
 	}
-	rate := messageRate(t.Net, nodes)
-	sum := tables.sum(nodes, func(src, dst int) bool { return arrives[src*f.Hosts+dst] })
-	if sum != f.Header["tables"] {
-		r.accuse("other tables", -1, "the plan was made for other tables: these have the sum %s", sum)
-	}
-	for _, l := range slices.SortedFunc(maps.Keys(load), func(a, b link) int { return cmp.Or(int(b.Node-a.Node), int(a.Port)-int(b.Port)) }) {
-		need := tables.need(rate, l, load[l])
-		if x := tables.rate(rate, l); x >= 1 {
-			need = math.Ceil(need - 1e-9)
-		}
-		if need > r.Bound*(1+1e-9) {
-			r.Bound, r.Witness = need, t.Net.EndName(l)
-			if t.Net.IsHost(l.Node) {
-				r.Witness = t.Net.Name(l.Node)
+	r.same(f, tables, nodes, arrives)
+	for v := network.Node(t.Net.Nodes()) - 1; v >= 0; v-- {
+		for port := range 256 {
+			l := link{Node: v, Port: uint8(port)}
+			if load[at(l)] == 0 {
+				continue
+			}
+			need := tables.need(rate, l, int(load[at(l)]))
+			if x := tables.rate(rate, l); x >= 1 {
+				need = math.Ceil(need - 1e-9)
+			}
+			if need > r.Bound*(1+1e-9) {
+				r.Bound, r.Witness = need, t.Net.EndName(l)
+				if t.Net.IsHost(l.Node) {
+					r.Witness = t.Net.Name(l.Node)
+				}
 			}
 		}
 	}
@@ -207,39 +220,80 @@ func (r *Report) routes(f *File, t Tables) error {
 	return nil
 }
 
+// Nodes are the hosts of a plan, by rank.
+func Nodes(f *File, n *network.Network) ([]network.Node, error) {
+	nodes, by := make([]network.Node, f.Hosts), map[uint64]network.Node{}
+	for v := range network.Node(n.Hosts()) {
+		by[n.Key(v)] = v
+	}
+	for i, g := range f.GUIDs {
+		v, there := by[g]
+		if !there {
+			return nil, fmt.Errorf("host %d has the GUID 0x%016x, which no host of the network has", i, g)
+		}
+		nodes[i] = v
+	}
+	return nodes, nil
+}
+
+// same compares the tables with those of the plan, for the messages that it has.
+func (r *Report) same(f *File, t *routes, nodes []network.Node, meets []bool) {
+	if sum := t.sum(nodes, func(src, dst int) bool { return meets[src*f.Hosts+dst] }); sum != f.Header["tables"] {
+		r.accuse("other tables", -1, "the plan was made for other tables: these have the sum %s", sum)
+	}
+}
+
 // equal compares numbers of which one was written with six digits.
 func equal(a, b float64) bool { return math.Abs(a-b) <= 1e-5*max(1, math.Abs(a)) }
 
 // times adds up the phases, and names links that need longer for the messages of a phase than the
 // slowest of them takes alone.
 func (r *Report) times(f *File, t *routes, nodes []network.Node, rate float64) {
+	used, touched := t.counts(), []link(nil)
 	for i := 0; i < len(f.Messages); {
-		used, longest, alone, fullest := map[link][]Message{}, 0.0, 1.0, link{}
-		phase := f.Messages[i].Phase
-		for ; i < len(f.Messages) && f.Messages[i].Phase == phase; i++ {
+		longest, alone, fullest := 0.0, 1.0, link{}
+		first := i
+		for ; i < len(f.Messages) && f.Messages[i].Phase == f.Messages[first].Phase; i++ {
 			m := f.Messages[i]
 			if int(m.Src) >= f.Hosts || int(m.Dst) >= f.Hosts || !f.meets(int(m.Src), int(m.Dst)) {
 				continue
 			}
 			way := t.walk(nodes[m.Src], nodes[m.Dst])
 			if way == nil {
-				r.accuse("undelivered", int(phase), "phase %d: the tables do not deliver the message from %d to %d", phase, m.Src, m.Dst)
+				r.accuse("undelivered", int(m.Phase), "phase %d: the tables do not deliver the message from %d to %d", m.Phase, m.Src, m.Dst)
 			}
 			for _, l := range way {
-				used[l] = append(used[l], m)
+				if used[at(l)]++; used[at(l)] == 1 {
+					touched = append(touched, l)
+				}
 				alone = max(alone, t.need(rate, l, 1))
-				if need := t.need(rate, l, len(used[l])); need > longest*(1+1e-9) {
+				if need := t.need(rate, l, int(used[at(l)])); need > longest*(1+1e-9) {
 					longest, fullest = need, l
 				}
 			}
 		}
+		for _, l := range touched {
+			used[at(l)] = 0
+		}
+		touched = touched[:0]
 		r.Time += longest
 		if longest > alone*(1+1e-9) && !t.net.IsHost(fullest.Node) {
-			a, b := used[fullest][0], used[fullest][1]
-			r.accuse(SharedLink, int(phase), "phase %d: the messages from %d to %d and from %d to %d share %s, which has no room for %s", phase,
-				a.Src, a.Dst, b.Src, b.Dst, t.net.EndName(fullest), show.Plural(len(used[fullest]), "message", "messages"))
+			r.shared(f, t, nodes, f.Messages[first:i], fullest)
 		}
 	}
+}
+
+// shared accuses messages of a phase of sharing a link.
+func (r *Report) shared(f *File, t *routes, nodes []network.Node, phase []Message, on link) {
+	var there []Message
+	for _, m := range phase {
+		if int(m.Src) < f.Hosts && int(m.Dst) < f.Hosts && f.meets(int(m.Src), int(m.Dst)) && slices.Contains(t.walk(nodes[m.Src], nodes[m.Dst]), on) {
+			there = append(there, m)
+		}
+	}
+	a, b := there[0], there[1]
+	r.accuse(SharedLink, int(a.Phase), "phase %d: the messages from %d to %d and from %d to %d share %s, which has no room for %s", a.Phase,
+		a.Src, a.Dst, b.Src, b.Dst, t.net.EndName(on), show.Plural(len(there), "message", "messages"))
 }
 
 // messageRate is the most frequent rate of the hosts' cables, or of those between switches; 0 if fewer
@@ -302,14 +356,18 @@ func (r *Report) Answer(name string, tables bool) answer.Answer {
 		a.Why = []string{r.Offences[0].Text}
 	case !tables:
 		a.Verdict = answer.Unknown
-		a.Sentence = fmt.Sprintf("in %s each message has one phase, and a host sends and receives one message at a time; whether messages share links is not known without the tables.", name)
+		what := "message has one phase, and a host sends and receives one message at a time"
+		if r.bytes {
+			what = "fragment is sent once"
+		}
+		a.Sentence = fmt.Sprintf("in %s each %s; whether messages share links is not known without the tables.", name, what)
 		a.Next = []string{answer.Typed("evbench", "verify", "-t", "NETWORK", "--tables", "FILE", name)}
 	case r.Time <= r.Bound*(1+1e-9):
-		a.Sentence = fmt.Sprintf("%s is valid, and no order over these tables takes less than its %.6g message times.", name, r.Time)
-		a.Why = []string{fmt.Sprintf("%s needs %.6g", r.Witness, r.Bound)}
+		a.Sentence = fmt.Sprintf("%s is valid, and no order over these tables takes less than its %.*g %s.", name, r.digits(), r.Time, r.unit())
+		a.Why = []string{fmt.Sprintf("%s needs %.*g", r.Witness, r.digits(), r.Bound)}
 	default:
-		a.Sentence = fmt.Sprintf("%s is valid; its %.6g message times are %.1f %% above the least that these tables allow.", name, r.Time, 100*(r.Time/r.Bound-1))
-		a.Why = []string{fmt.Sprintf("%s needs %.6g", r.Witness, r.Bound)}
+		a.Sentence = fmt.Sprintf("%s is valid; its %.*g %s are %.1f %% above the least that these tables allow.", name, r.digits(), r.Time, r.unit(), 100*(r.Time/r.Bound-1))
+		a.Why = []string{fmt.Sprintf("%s needs %.*g", r.Witness, r.digits(), r.Bound)}
 	}
 	return a
 }
@@ -319,7 +377,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "hosts     %d\nmessages  %d\nphases    %d\n", r.Hosts, r.Messages, r.Phases)
 	if r.Bound > 0 {
-		fmt.Fprintf(&b, "time      %.6g message times\nbound     %.6g, by %s\n", r.Time, r.Bound, r.Witness)
+		fmt.Fprintf(&b, "time      %.*g %s\nbound     %.*g, by %s\n", r.digits(), r.Time, r.unit(), r.digits(), r.Bound, r.Witness)
 	}
 	for _, o := range r.Offences {
 		fmt.Fprintf(&b, "%s: %s\n", o.Kind, o.Text)

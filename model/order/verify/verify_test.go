@@ -124,10 +124,65 @@ func TestRefuses(t *testing.T) {
 	expect.Error(t, err, "more than 10 messages")
 }
 
+// TestSizes: what is wrong with a plan of fragments that differ in size.
+func TestSizes(t *testing.T) {
+	n := expect.Value(network.Parse("HyperX(3;2)", 0))(t)
+	tables := expect.Value(engines.Compute("opensm-minhop", n, engines.Options{}))(t)
+	bytes := make([]int64, 36)
+	for m := range bytes {
+		if m/6 != m%6 {
+			bytes[m] = int64(10 + m)
+		}
+	}
+	p := expect.Value(order.MakeSized("ring", tables, order.Options{Nodes: network.AllHosts(n).Nodes}, bytes))(t)
+	var file, dump strings.Builder
+	expect.Must(t, p.WriteText(&file))
+	expect.Must(t, tables.WriteDump(&dump))
+	judge := func(text string, sizes []int64) *verify.Report {
+		f := expect.Value(verify.Read(strings.NewReader(text), 1000))(t)
+		return expect.Value(verify.Check(f, verify.Tables{Net: n, Dump: strings.NewReader(dump.String()), Sizes: sizes}, 10))(t)
+	}
+	expect.True(t, judge(file.String(), bytes).Valid, "%+v", judge(file.String(), bytes))
+	lines := strings.Split(strings.TrimSpace(file.String()), "\n")
+	last := lines[len(lines)-1]
+	words := strings.Fields(last)
+	other := append([]int64{}, bytes...)
+	other[1]++
+	for _, tt := range []struct {
+		name, plan, kind string
+		sizes            []int64
+	}{
+		{"other sizes", file.String(), "size", other},
+		{"a fragment less", strings.Replace(file.String(), last+"\n", "", 1), "sizes", nil},
+		{"twice", file.String() + last + "\n", "sent twice", nil},
+		{"all at once", strings.Replace(file.String(), last, "0 "+strings.Join(words[1:], " "), 1), verify.SharedLink, nil},
+		{"to itself", strings.Replace(file.String(), last, words[0]+" "+words[1]+" "+words[1]+" 9", 1), "no message", nil},
+		{"no host", strings.Replace(file.String(), last, words[0]+" 7 0 9", 1), "no such host", nil},
+		{"time", strings.Replace(file.String(), "# time ", "# time 1", 1), "time", nil},
+		{"bound", strings.Replace(file.String(), "# bound ", "# bound 1", 1), "bound", nil},
+	} {
+		r, found := judge(tt.plan, tt.sizes), false
+		for _, o := range r.Offences {
+			found = found || o.Kind == tt.kind
+		}
+		expect.True(t, !r.Valid && found, "%s: %+v, want %s", tt.name, r, tt.kind)
+	}
+	for _, tt := range []struct{ old, new, want string }{
+		{"# sizes ", "# x-sizes ", `no line "# sizes", and messages have bytes`},
+		{last, words[0] + " 0 1 -", "sizes: a message without bytes"},
+		{last, words[0] + " 0 1 1e3", `"1e3" is no number from 0`},
+		{last, words[0] + " 0 99999999 1", `"99999999" is no number from 0`},
+	} {
+		_, err := verify.Read(strings.NewReader(strings.Replace(file.String(), tt.old, tt.new, 1)), 1000)
+		expect.Error(t, err, tt.want)
+	}
+}
+
 // FuzzRead: whatever the bytes, reading and judging do not panic, and judge the same way twice.
 func FuzzRead(f *testing.F) {
 	plan, dump, n := ring(f)
 	f.Add(plan)
+	f.Add(strings.Replace(strings.ReplaceAll(plan, " -\n", " 7\n"), "# schedule", "# sizes sha256:0\n# schedule", 1))
 	f.Add(strings.Replace(plan, "# tables", "# readers 0-2\n# builders 1,3-5\n# undelivered 2\n# tables", 1))
 	f.Fuzz(func(t *testing.T, text string) {
 		file, err := verify.Read(strings.NewReader(text), 1000)

@@ -226,16 +226,69 @@ const (
 	sweeps = 10
 )
 
-// Load is the largest load of the links between switches, over what its link carries at once, and what no
-// routing goes below.
-type Load struct{ Most, Bound float64 }
+// Load is the largest load of the links between switches, over what its link carries at once, what no routing
+// goes below, and what no tables do, by which the messages of a switch to a host stay together.
+type Load struct{ Most, Bound, Whole float64 }
+
+// whole is the bound of tables: the load of a link is a sum of hosts on switches, thus a multiple of the unit that
+// divides all these numbers. So a link has at least the bound, and the links of each switch have room for what its
+// hosts send and receive, in whole units.
+func (g *graph) whole(bound float64) float64 {
+	unit := 0
+	for _, hosts := range g.hosts {
+		unit = gcd(unit, hosts)
+	}
+	if unit == 0 || len(g.room) == 0 {
+		return bound
+	}
+	s, demand := g.search(), make([]int, len(g.hosts))
+	for v, hosts := range g.hosts {
+		s.towards(v)
+		for _, w := range s.order {
+			if int(w) != v {
+				demand[v] += hosts * g.hosts[w]
+			}
+		}
+	}
+	units := func(most float64, l int32) float64 {
+		return math.Floor(most*g.room[l]/float64(unit)*(1+1e-9)) * float64(unit)
+	}
+	fits := func(most float64) bool {
+		for v := range demand {
+			for _, links := range [][]int32{g.out[v], g.into[v]} {
+				sum := 0.0
+				for _, l := range links {
+					sum += units(most, l)
+				}
+				if sum < float64(demand[v]) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	for most := bound * (1 - 1e-9); ; { // the loads that a link may have, one after the other
+		next := math.Inf(1)
+		for l, room := range g.room {
+			x := units(most, int32(l)) / room
+			if x < most {
+				x += float64(unit) / room
+			}
+			next = min(next, x)
+		}
+		if fits(next) {
+			return next
+		}
+		most = next * (1 + 1e-6)
+	}
+}
 
 // Route returns tables with entries for all hosts and switches. Pairs that no path joins have no entry.
 // Passes give whole trees anew, sweeps single switches another next link. O(hosts · links · log) a pass.
 func Route(n *network.Network) (*lft.Tables, Load) {
 	g := newGraph(n)
-	load := Load{math.Inf(1), Bound(n)}
-	good := math.Ceil(load.Bound * (1 - 1e-9))
+	load := Load{Most: math.Inf(1), Bound: Bound(n)}
+	load.Whole = g.whole(load.Bound)
 	r, best := &router{}, [][]int32(nil)
 	for try := range 1 + tries/(1+n.Hosts()*len(g.from)) {
 		r = g.router(n.Hosts(), try)
@@ -244,7 +297,7 @@ func Route(n *network.Network) (*lft.Tables, Load) {
 				load.Most, best = most, r.trees()
 			}
 		})
-		if load.Most <= good {
+		if load.Most <= load.Whole*(1+1e-9) {
 			break
 		}
 	}
