@@ -86,7 +86,7 @@ func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, rates to
 	if _, missing := os.Stat(c.String("topology")); missing == nil || c.IsSet("hosts") {
 		t, places, hosts, rates, err = fileTree(c)
 	} else {
-		t, err = written(c)
+		t, err = written(c, "topology")
 	}
 	if err == nil {
 		t, err = takeDown(c, t, places)
@@ -101,11 +101,18 @@ func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, rates to
 	return t, hosts, rates, err
 }
 
-func written(c *cli.Context) (*topology.Tree, error) {
-	o, err := treeOptions(c, "topology")
+// written returns the tree of the notation in a flag, with --fill and --spines.
+func written(c *cli.Context, flag string) (*topology.Tree, error) {
+	o, err := topology.Parse(c.String(flag))
 	if err != nil {
-		return nil, err
+		return nil, usagef("--%s: %w", flag, err)
 	}
+	if s := c.String("fill"); s != "" {
+		if o.Fill, err = topology.ParseFill(s); err != nil {
+			return nil, usagef("--fill: %w", err)
+		}
+	}
+	o.Spines = cmp.Or(c.Int("spines"), o.Spines)
 	t, err := topology.New(o)
 	return t, usage(err)
 }
@@ -164,21 +171,6 @@ func hostsOf(n *network.Network, servers []network.Node, ranks int) (hosts []pla
 		hosts = append(hosts, plan.Host{Name: name, Ranks: ranks, Order: i})
 	}
 	return hosts
-}
-
-// treeOptions reads the tree from the notation in a flag, with --fill and --spines.
-func treeOptions(c *cli.Context, notation string) (topology.Options, error) {
-	o, err := topology.Parse(c.String(notation))
-	if err != nil {
-		return o, usagef("--%s: %w", notation, err)
-	}
-	if s := c.String("fill"); s != "" {
-		if o.Fill, err = topology.ParseFill(s); err != nil {
-			return o, usagef("--fill: %w", err)
-		}
-	}
-	o.Spines = cmp.Or(c.Int("spines"), o.Spines)
-	return o, nil
 }
 
 // downLinks returns the dead links of --down and --reduction.
