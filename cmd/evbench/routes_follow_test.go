@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -71,10 +72,15 @@ type followRun struct {
 // startFollowing starts the command and waits until it follows.
 func startFollowing(t *testing.T, tree string, flags ...string) *followRun {
 	t.Helper()
+	return startFollowingIn(t, tree, expect.Value(network.Parse(tree, 2))(t), flags...)
+}
+
+// startFollowingIn is startFollowing in a network; a tree that is "" is the network's file.
+func startFollowingIn(t *testing.T, tree string, n *network.Network, flags ...string) *followRun {
+	t.Helper()
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	n := expect.Value(network.Parse(tree, 2))(t)
-	f := &followRun{tree: tree, net: n, live: liveOpenSM(t, n, in)}
+	f := &followRun{tree: cmp.Or(tree, in("fabric.net")), net: n, live: liveOpenSM(t, n, in)}
 	args := append([]string{"routes", "follow", "-t", in("fabric.net"), "--dir", dir, "--pid", fmt.Sprint(f.live.PID()), "--discover", "sh " + in("discover.sh"), "--json"}, append(diags(in), flags...)...)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // until ends then, and says what was said
 	t.Cleanup(cancel)
@@ -181,6 +187,43 @@ func followed(t *testing.T, tree, port, link string) {
 	}
 	expect.Equal(t, f.end(), exitDone, "exit")
 	f.holds(link) // what is installed stays
+}
+
+// TestRoutesFollowUnequalPods: three levels as they were built, a pod with a leaf less.
+func TestRoutesFollowUnequalPods(t *testing.T) {
+	ibtest.Need(t)
+	whole := expect.Value(network.Parse("FT(3;2,2,3)", 2))(t)
+	var b network.Builder
+	at, gone := map[network.Node]network.Node{}, whole.Switch(5)
+	for v := range network.Node(whole.Nodes()) {
+		i := whole.Info(v)
+		switch i.Name = strings.Replace(i.Name, "s", "sw", 1); { // names of notations say which place they are at
+		case v == gone || whole.IsHost(v) && whole.Leaf(v).Node == gone:
+		case whole.IsHost(v):
+			at[v] = b.Host(i)
+		default:
+			at[v] = b.Switch(i, len(whole.Ends(v)))
+		}
+	}
+	for _, c := range whole.Cables() {
+		x, there := at[c.A.Node]
+		if y, too := at[c.B.Node]; there && too {
+			expect.Must(t, b.Cable(network.End{Node: x, Port: c.A.Port}, network.End{Node: y, Port: c.B.Port}))
+		}
+	}
+	f := startFollowingIn(t, "", expect.Value(b.Build().Numbered(2))(t), "--policy", "fors")
+	f.until("OpenSM buffers its log")
+	f.holds()
+	for _, link := range []string{"sw1_0-sw2_1", "sw2_4-sw3_0"} {
+		cables := expect.Value(network.Names(f.net).Down(link))(t)
+		expect.Must(t, f.live.Pull(cables[0].A))
+		f.change(link, "", "")
+		f.holds(link)
+		expect.Must(t, f.live.Plug(cables[0].A))
+		f.change("", link, "")
+		f.holds()
+	}
+	expect.Equal(t, f.end(), exitDone, "exit")
 }
 
 // TestRoutesFollowHolds plugs a cable in again: it is not used, as the next change shows.
@@ -311,7 +354,10 @@ func installs(t *testing.T, tree, down string) {
 // files that commands need to reach it.
 func liveOpenSM(t *testing.T, n *network.Network, in func(string) string) *ibtest.Live {
 	t.Helper()
-	if code := run(t.Context(), []string{"evbench", "plan", "-t", n.Notation, "-s", "linear-shift", "-r", "ftree", "-o", in("healthy.txt"), "--quiet"}, os.Stdout, os.Stderr); code != exitDone {
+	given := expect.Value(os.Create(in("given.net")))(t)
+	expect.Must(t, netfile.WriteIB(given, n))
+	expect.Must(t, given.Close())
+	if code := run(t.Context(), []string{"evbench", "plan", "-t", cmp.Or(n.Notation, in("given.net")), "-s", "linear-shift", "-r", "ftree", "-o", in("healthy.txt"), "--quiet"}, os.Stdout, os.Stderr); code != exitDone {
 		t.Fatal("no plan")
 	}
 	p := expect.Value(loadPlan(in("healthy.txt")))(t)

@@ -311,7 +311,7 @@ func canLoad(c *cli.Context) error {
 
 func followTree(c *cli.Context, n *network.Network) (*topology.Tree, error) {
 	if c.String("tree") == "" {
-		p, err := network.TreeOf(n)
+		p, err := network.Spineless(n)
 		if err != nil {
 			return nil, usagef("--topology: %w; does --tree say which?", err)
 		}

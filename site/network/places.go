@@ -302,8 +302,8 @@ func (p *Places) For(n *Network, hosts []Node) (*Places, error) {
 
 // Match finds the nodes of a plan's tree in a network. If the network has a node with each switch's
 // name (leaf0 or s1_0, spine3 or s2_3; on three levels pod1-spine2 or s2_6, spine2-top3 or s3_14),
-// names count, for servers too: their names give positions (server17 or h17). Otherwise the order
-// counts, as in TreeOf, and the hosts of a leaf, by port, are its servers.
+// names count, for servers too where one is called so: their names give positions (server17 or h17). Otherwise
+// the order counts, as in TreeOf, and the hosts of a leaf, by port, are its servers.
 func Match(t *topology.Tree, n *Network) (*Places, error) {
 	p := &Places{Tree: t, net: n, usual: 1}
 	err := p.match()
@@ -334,7 +334,7 @@ func (p *Places) match() error {
 	x := names(n)
 	switch {
 	case !p.named(x):
-	case t.Names() == nil:
+	case t.Names() == nil && p.callsHosts(x):
 		return p.hostsByName(x)
 	default:
 		return p.hostsByOrder()
@@ -371,6 +371,19 @@ func (p *Places) named(x *Index) bool {
 		p.nodes = append(p.nodes, v)
 	}
 	return true
+}
+
+// callsHosts reports whether some host has the name of a server: switches are called leaf0 or spine1 in many
+// networks.
+func (p *Places) callsHosts(x *Index) bool {
+	for r := range p.Tree.Servers() {
+		for _, name := range []string{p.Tree.ServerName(r), fmt.Sprintf("h%d", p.Tree.Position(r))} {
+			if _, err := x.Node(name); err == nil {
+				return true
+			}
+		}
+	}
+	return p.Tree.Servers() == 0
 }
 
 func (p *Places) hostsByName(x *Index) error {

@@ -147,3 +147,19 @@ func TestNoTree(t *testing.T) {
 	p, err = network.TreeOf(without("FT(2;2,3)", "x000"))
 	expect.True(t, err == nil && slices.Max(p.Tree.Fill()) == 2 && p.Tree.Servers() == 5, "without a host: %v", err)
 }
+
+// Switches that happen to be called as in a tree say nothing of hosts with names of their own: their order counts.
+func TestMatchNamesOfSwitchesAlone(t *testing.T) {
+	n := build(t, "FT(2;2,2)")
+	info := make([]network.Info, n.Nodes())
+	for v := range info {
+		info[v] = n.Info(network.Node(v))
+		info[v].Name = fmt.Sprintf("node%d", v)
+		if i := n.Index(network.Node(v)); !n.IsHost(network.Node(v)) {
+			info[v].Name = []string{"leaf0", "leaf1", "spine0", "spine1"}[i]
+		}
+	}
+	p, err := network.Match(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}), n.WithInfo(info))
+	expect.MustTrue(t, err == nil, "%v", err)
+	expect.Equal(t, p.Host, []network.Node{0, 1, 2, 3}, "hosts")
+}

@@ -45,7 +45,11 @@ func newLinks(t *topology.Tree, places *network.Places, n *network.Network) *lin
 // ends returns the ports of the lower and the upper end, both 0 without a cable.
 func (l *links) ends(at topology.Link) (low, high plug) {
 	a, b := l.tree.Ends(at)
-	return plug{l.net.Info(l.places.Node(a.Switch)).GUID, l.places.Up(at)}, plug{l.net.Info(l.places.Node(b.Switch)).GUID, l.places.Down(at)}
+	x, y := l.places.Node(a.Switch), l.places.Node(b.Switch)
+	if x == network.NoNode || y == network.NoNode { // what a smaller pod lacks
+		return low, high
+	}
+	return plug{l.net.Info(x).GUID, l.places.Up(at)}, plug{l.net.Info(y).GUID, l.places.Down(at)}
 }
 
 func (l *links) dead() []topology.Link {

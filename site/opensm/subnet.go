@@ -58,7 +58,7 @@ type Subnet struct {
 // NewSubnet returns the subnet of a network with all cables alive, and the tree of the plans for
 // it, in which the initially dead links are dead.
 func NewSubnet(n *network.Network, t *topology.Tree, o SubnetOptions) (*Subnet, error) {
-	places, err := network.Match(t, n)
+	places, err := network.MatchPlan(t, n)
 	if err != nil {
 		return nil, err
 	}
