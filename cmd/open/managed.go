@@ -159,13 +159,17 @@ func (m *managed) Plan(ctx context.Context, servers *topology.Tree) (loop.Made, 
 	if err != nil {
 		return loop.Made{}, err
 	}
-	p, err := m.net.Again(m.plan, t, servers)
+	p, kept, err := m.net.Again(m.plan, t, servers)
 	if err != nil {
 		return loop.Made{}, err
 	}
+	source := failover.Computed
+	if kept {
+		source = failover.Kept
+	}
 	took := time.Since(began)
 	err = p.Judge()
-	return loop.Made{Plan: p, Source: failover.Computed, Took: took, Judged: time.Since(began) - took}, err
+	return loop.Made{Plan: p, Source: source, Took: took, Judged: time.Since(began) - took}, err
 }
 
 // Aid implements loop.Network: the manager's work, not evbench's.
