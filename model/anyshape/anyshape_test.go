@@ -3,7 +3,6 @@ package anyshape_test
 import (
 	"fmt"
 	"math"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
