@@ -51,6 +51,7 @@ func (m *managed) Watch(ctx context.Context, events chan<- failover.LinkEvent) e
 func (m *managed) manage(ctx context.Context, said <-chan failover.LinkEvent, events chan<- failover.LinkEvent) error {
 	down := map[topology.Link][2]bool{} // by end
 	due := time.NewTimer(time.Hour)
+	due.Stop() // until an end changes
 	defer due.Stop()
 	for {
 		select {
