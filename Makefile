@@ -12,7 +12,7 @@ MPICC      ?= mpicc
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 NFPM        = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
 
-.PHONY: bench build check install dist image test-image test test-slurm test-rdma referee referee-flit perf bench-barrier bench-peers noise soak golden fuzz clean
+.PHONY: bench build check install dist image test-image test test-slurm test-rdma referee referee-flit perf bench-barrier bench-peers pack-peers noise soak golden fuzz clean
 
 bench: build
 	@fabric=lab; bin/evbench lab doctor --quiet || { fabric=emulate; \
@@ -80,6 +80,10 @@ bench-peers: build
 		echo "bench-peers: no $$tool: the C programs need Open MPI (Debian: openmpi-bin libopenmpi-dev gcc)" >&2; exit 2; }; done
 	GO='$(GO)' MPICC='$(MPICC)' scripts/with-mpi $(GO) build -trimpath -tags mpi -o bin/peer ./referee/peer
 	@MPICC='$(MPICC)' bin/peer --evbench bin/evbench $(PEERS)
+
+# One archive that measures the same on a machine without packages and network: dist/evbench-peers.tar.gz.
+pack-peers:
+	@GO='$(GO)' MPICC='$(MPICC)' scripts/pack-peers
 
 # The quick start idle, beside four busy loops, while it is stopped at random for a third of
 # the time, and both, N times each: docs/evidence/results.md. NOISE is what else referee/noise is

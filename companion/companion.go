@@ -78,9 +78,7 @@ type Target interface {
 	Watch(ctx context.Context, events chan<- failover.LinkEvent) error
 }
 
-func (r Routes) nodes() []Node {
-	return lists.Of(r, func(t Table) Node { return t.Node })
-}
+func (r Routes) nodes() []Node { return lists.Of(r, func(t Table) Node { return t.Node }) }
 
 func (r Routes) of(nodes []Node) Routes {
 	out := make(Routes, 0, len(nodes))

@@ -1,6 +1,7 @@
 package companion
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -145,8 +146,5 @@ func sortRoutes(routes []Route) { slices.SortFunc(routes, CompareRoutes) }
 func CompareRoutes(a, b Route) int { return comparePrefix(a.Prefix, b.Prefix) }
 
 func comparePrefix(a, b netip.Prefix) int {
-	if c := a.Addr().Compare(b.Addr()); c != 0 {
-		return c
-	}
-	return a.Bits() - b.Bits()
+	return cmp.Or(a.Addr().Compare(b.Addr()), a.Bits()-b.Bits())
 }

@@ -33,6 +33,9 @@ type section struct {
 //
 //	holding -> placing -> placed (all old exchanges done -> begun) -> new one done
 //
+// A worker gets the plan with the order to hold. If its connections are open, it is then in place once
+// all hold: one way to all workers and back, where 64 processes share few processors.
+//
 // A section without schedule has no exchanges to take back. The controller assigns every server as
 // many events as the server farthest ahead has (balanced: as many as are known) and awaits the last
 // of them. from is that number.
@@ -79,7 +82,9 @@ func (m *machine) changePlan(now time.Duration, p PlanChange) error {
 	}
 	m.planning = nil
 	if m.section.mode != modes.Unsync {
-		m.broadcast(wire.Hold{Run: m.run})
+		for rank := range m.workers {
+			m.send(rank, wire.Hold{Run: m.run, Epoch: p.Epoch, Mode: p.Mode, Row: p.row(rank)})
+		}
 		return nil
 	}
 	m.place(now, m.settled())
@@ -110,6 +115,14 @@ func (m *machine) mayChangePlan(p PlanChange) error {
 // exact reports whether a given number of exchanges is to be done; all may have been granted.
 func (m *machine) exact() bool { return m.c.Exchanges > 0 && m.section.mode != modes.Unsync }
 
+// row returns the steps of a rank; nil where the change has none.
+func (p PlanChange) row(rank int) wire.Steps {
+	if len(p.Rows) == 0 {
+		return nil
+	}
+	return p.Rows[rank]
+}
+
 func (p PlanChange) mode(now modes.Mode) modes.Mode {
 	if p.Mode == "" {
 		return now
@@ -117,17 +130,17 @@ func (p PlanChange) mode(now modes.Mode) modes.Mode {
 	return p.Mode
 }
 
-// held notes that a worker begins no exchange from begun on.
-func (m *machine) held(now time.Duration, rank int, begun uint64) {
+// held notes from which exchange on a worker begins none, and whether it has the plan.
+func (m *machine) held(now time.Duration, rank int, msg wire.Held) {
 	if !m.change.holds() {
 		return
 	}
-	if begun > m.pace.until {
-		m.fail(now, rank, fmt.Errorf("has begun %d exchanges, %d are granted", begun, m.pace.until))
+	if msg.Begun > m.pace.until {
+		m.fail(now, rank, fmt.Errorf("has begun %d exchanges, %d are granted", msg.Begun, m.pace.until))
 		return
 	}
 	w := &m.workers[rank]
-	w.held, w.begun, m.moved = true, begun, now
+	w.held, w.updated, w.begun, m.moved = true, msg.Has && m.change.row(rank) != nil, msg.Begun, now
 	if !m.all(func(w *worker) bool { return w.held }) {
 		return
 	}
@@ -142,15 +155,15 @@ func (m *machine) held(now time.Duration, rank int, begun uint64) {
 	m.advance(now)
 }
 
-// place sends the plan, valid from an exchange on.
+// place sends the plan, valid from an exchange on; a worker that has it gets to know from which.
 func (m *machine) place(now time.Duration, from uint64) {
 	c := m.change
 	c.stage, c.since, c.from = placing, now, from
 	c.when.Held, c.when.From = now, from
 	for rank := range m.workers {
 		u := wire.PlanUpdate{Run: m.run, Epoch: c.Epoch, From: from, Mode: c.Mode}
-		if len(c.Rows) > 0 {
-			u.Row = c.Rows[rank]
+		if !m.workers[rank].updated {
+			u.Row = c.row(rank)
 		}
 		m.send(rank, u)
 	}

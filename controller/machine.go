@@ -180,7 +180,7 @@ func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 	case wire.Completed:
 		m.completed(now, rank, msg)
 	case wire.Held:
-		m.held(now, rank, msg.Begun)
+		m.held(now, rank, msg)
 	case wire.Updated:
 		m.updated(now, w, msg.Epoch)
 	case wire.Samples:

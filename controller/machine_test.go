@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -136,7 +137,7 @@ func (s *script) event(out *strings.Builder, now time.Duration, word string, arg
 	case "cancel":
 		s.m.cancel(now, errors.New("interrupted"))
 	case "replan":
-		p := PlanChange{Epoch: 7, Rows: make([][]wire.Step, len(s.m.workers))}
+		p := PlanChange{Epoch: 7, Rows: slices.Repeat([][]wire.Step{{{}}}, len(s.m.workers))}
 		if len(args) > 0 {
 			p.Mode = modes.Mode(args[0])
 		}
@@ -219,6 +220,8 @@ func parse(word string, x []uint64, line string) (wire.Message, error) {
 		return wire.Completed{Run: 1, Lost: x}, nil
 	case "held":
 		return wire.Held{Run: 1, Begun: x[0]}, nil
+	case "has":
+		return wire.Held{Run: 1, Begun: x[0], Has: true}, nil
 	case "updated":
 		return wire.Updated{Run: 1, Epoch: 7}, nil
 	case "sample":
@@ -312,7 +315,8 @@ func short(m wire.Message) string {
 		quiet := map[bool]string{true: ", quiet"}[m.Quiet]
 		return fmt.Sprintf("window of %d from %d, epoch %d%s", m.Count, m.From, m.Epoch, quiet)
 	case wire.PlanUpdate:
-		return strings.TrimSpace(fmt.Sprintf("plan update, epoch %d from %d %s", m.Epoch, m.From, m.Mode))
+		row := map[bool]string{true: ", with its row"}[len(m.Row) > 0]
+		return strings.TrimSpace(fmt.Sprintf("plan update, epoch %d from %d %s", m.Epoch, m.From, m.Mode)) + row
 	}
 	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", m), "wire."))
 }

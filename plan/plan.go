@@ -204,7 +204,7 @@ func (p *Plan) route() (err error) {
 
 func (p *Plan) count() {
 	if p.Schedule != nil && p.Static() {
-		p.Paths = routing.CountPaths(p.Tree, p.paths())
+		p.Paths = routing.CountPaths(p.Tree, p.AllPaths())
 	}
 }
 
@@ -267,8 +267,8 @@ func (p *Plan) Static() bool {
 	return p.Routing != routing.ECMP && !routing.PerPacket(p.Routing) && p.Routing != NoRouting
 }
 
-// paths returns Path for a whole exchange, in O(1) a message.
-func (p *Plan) paths() func(src, dst int) int {
+// AllPaths returns Path for a whole exchange, in O(1) a message. It keeps a table of leaves and servers.
+func (p *Plan) AllPaths() func(src, dst int) int {
 	if p.Pinned() || p.Over != nil {
 		return p.Path
 	}
@@ -289,7 +289,7 @@ func (p *Plan) paths() func(src, dst int) int {
 // Through returns the path of each message as a file states it: its spine and, between pods, its
 // top switch, else scheduler.None.
 func (p *Plan) Through() func(src, dst int) (spine, top int) {
-	path, leaf := p.paths(), p.Tree.LeafOfRanks()
+	path, leaf := p.AllPaths(), p.Tree.LeafOfRanks()
 	return func(src, dst int) (spine, top int) {
 		return p.Tree.Through(leaf[src], leaf[dst], path(src, dst))
 	}

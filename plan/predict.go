@@ -58,7 +58,7 @@ func (p *Plan) Cost(w Weight, seed uint64) Cost {
 	case routing.PerPacket(p.Routing):
 		return p.cost(w, nil)
 	case p.Routing != routing.ECMP:
-		return p.cost(w, p.paths())
+		return p.cost(w, p.AllPaths())
 	}
 	var sum Cost
 	leaf := p.Tree.LeafOfRanks()
@@ -211,7 +211,7 @@ func (p *Plan) Loads(w Weight) ([]float64, bool) {
 	if !p.Static() {
 		return nil, false
 	}
-	load, path := p.newLoads(), p.paths()
+	load, path := p.newLoads(), p.AllPaths()
 	p.eachPair(func(src, dst int) { load.add(src, dst, path(src, dst), w(src, dst)) })
 	for i := range load.wire {
 		if p.Over != nil { // its loads are times

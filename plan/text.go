@@ -66,7 +66,7 @@ func (p *Plan) NameLines() string {
 			fmt.Fprintf(&b, "# %s %s %d %d\n", verify.CableKey, own.LinkName(own.LinkOf(id)), port[0], port[1])
 		}
 	}
-	order := lists.Make(len(p.Hosts), func(r int) int { return r })
+	order := lists.Count[int](len(p.Hosts))
 	slices.SortStableFunc(order, func(a, b int) int { return p.Hosts[a].Order - p.Hosts[b].Order })
 	for _, r := range order {
 		h := p.Hosts[r]
@@ -171,14 +171,14 @@ func InBlocks[T any](w io.Writer, items iter.Seq[T], add func(b []byte, item T) 
 // line returns a function that appends the line of a message.
 func (p *Plan) line() func(b []byte, m scheduler.Message) []byte {
 	through := p.Through()
-	phase, at := newDecimals(p.Phases()), p.positions()
+	phase, at := lists.Make(p.Phases(), newDecimal), p.positions()
 	for i := range at {
 		at[i].add(' ')
 	}
 	for i := range phase {
 		phase[i].add(' ')
 	}
-	k := newDecimals(p.Tree.Spines())
+	k := lists.Make(p.Tree.Spines(), newDecimal)
 	return func(b []byte, m scheduler.Message) []byte {
 		b = phase[m.Phase].append(b)
 		b = at[m.Src].append(b)
@@ -224,10 +224,6 @@ func newDecimal(n int) decimal {
 	var d decimal
 	d.n = uint8(len(strconv.AppendInt(d.digits[:0], int64(n), 10)))
 	return d
-}
-
-func newDecimals(n int) []decimal {
-	return lists.Make(n, newDecimal)
 }
 
 func (d *decimal) add(c byte) {

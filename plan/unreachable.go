@@ -18,10 +18,7 @@ type UnreachableError struct{ Pairs [][2]int }
 const named = 10
 
 func (e *UnreachableError) Error() string {
-	names := make([]string, 0, named)
-	for _, c := range e.Pairs[:min(named, len(e.Pairs))] {
-		names = append(names, fmt.Sprintf("leaf%d and leaf%d", c[0], c[1]))
-	}
+	names := lists.Of(e.Pairs[:min(named, len(e.Pairs))], func(c [2]int) string { return fmt.Sprintf("leaf%d and leaf%d", c[0], c[1]) })
 	more := ""
 	if n := len(e.Pairs) - len(names); n > 0 {
 		more = fmt.Sprintf(", and %d more pairs,", n)

@@ -263,9 +263,7 @@ const (
 )
 
 // Colours are the control sequences that a coloured text has.
-func Colours() []string {
-	return lists.Of([]string{"0", bold, red, green, yellow}, escape)
-}
+func Colours() []string { return lists.Of([]string{"0", bold, red, green, yellow}, escape) }
 
 func escape(style string) string { return "\x1b[" + style + "m" }
 

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/results"
 )
@@ -65,9 +67,7 @@ func FailoverRows(list []results.Failover) (heads []string, rows [][]string, leg
 	for _, c := range failoverTable[:len(failoverTable)-1] { // what was lost is known of whole cases
 		heads = append(heads, c.Head)
 	}
-	for _, f := range list {
-		rows = append(rows, failoverRow(f, f.Case))
-	}
+	rows = lists.Of(list, func(f results.Failover) []string { return failoverRow(f, f.Case) })
 	return heads, rows, failoverLegend + failoverUnits + failoverNone
 }
 
@@ -188,10 +188,7 @@ func whatChanged(f results.Failover) string {
 
 // atText is when links changed, as far as it is known.
 func atText(f results.Failover) string {
-	t := f.SetSec
-	if t == nil {
-		t = f.SeenSec
-	}
+	t := cmp.Or(f.SetSec, f.SeenSec)
 	if t == nil {
 		return none
 	}

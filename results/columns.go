@@ -164,9 +164,8 @@ func (t *Table) New() reflect.Value { return reflect.New(t.record).Elem() }
 
 // Field returns the field of a run that holds the rows of a table: a slice.
 func (t *Table) Field(r *Run) reflect.Value {
-	run := reflect.ValueOf(r).Elem()
-	for i := range run.NumField() {
-		if f := run.Field(i); f.Kind() == reflect.Slice && f.Type().Elem() == t.record {
+	for _, f := range reflect.ValueOf(r).Elem().Fields() {
+		if f.Kind() == reflect.Slice && f.Type().Elem() == t.record {
 			return f
 		}
 	}

@@ -49,9 +49,9 @@ func NewEstimate(name string, slices []Slice) *Estimate {
 	if len(mine) == 0 {
 		return nil
 	}
-	e := &Estimate{Of: OfRatio, Over: OverRounds, Interval: NewInterval(values(mine, Slice.ratio))}
+	e := &Estimate{Of: OfRatio, Over: OverRounds, Interval: NewInterval(lists.Of(mine, Slice.ratio))}
 	if len(control) == 0 {
-		e.Of, e.Interval = OfGoodput, NewInterval(values(mine, Slice.goodput))
+		e.Of, e.Interval = OfGoodput, NewInterval(lists.Of(mine, Slice.goodput))
 	}
 	if e.Known() {
 		return e
@@ -104,10 +104,6 @@ func slicesOf(name string, all []Slice) (mine, control []Slice) {
 func (s Slice) ratio() float64      { return s.Ratio }
 func (s Slice) goodput() float64    { return s.GoodputBitPerSec }
 func (s Slice) efficiency() float64 { return s.Efficiency }
-
-func values(of []Slice, value func(Slice) float64) []float64 {
-	return lists.Of(of, value)
-}
 
 // overExchanges returns the interval from the exchanges of some slices. Two intervals both hold
 // with a probability of 95 % when each holds with 97.5 %.

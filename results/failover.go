@@ -1,5 +1,17 @@
 package results
 
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"evbench/builder/modes"
+	"evbench/internal/answer"
+	"evbench/scheduler/schedules"
+)
+
 // A Failover describes the reaction to one change of live links while events were built. Times are
 // seconds since the case's measured part began. The time of a step that did not happen is null in
 // JSON, and empty in failovers.csv.
@@ -59,3 +71,194 @@ func (s Summary) Failovers() []Failover {
 
 // FromOutside begins the reason of a record about links that changed without evbench.
 const FromOutside = "changed from outside"
+
+// An outage is the first dead link of a case: how long links were not used, and how much throughput
+// was lost in the whole case, as the time that it would have taken before.
+type outage struct {
+	Case
+	f          Failover
+	lost, dead float64
+}
+
+// failovers states which case lost least, how much, and what it did.
+func (a *Answer) failovers(cases []Case) {
+	a.Question, a.Verdict = "How long does a dead link cost, and how much?", answer.Good
+	var outages []outage
+	var sentences, disturbed []string
+	for _, c := range cases {
+		at := slices.IndexFunc(c.Failovers, func(f Failover) bool { return len(f.Down) > 0 })
+		if c.Control || at < 0 {
+			continue
+		}
+		f := c.Failovers[at]
+		a.Cases = append(a.Cases, c.Name)
+		if text := f.disturbed(c); text != "" {
+			disturbed = append(disturbed, text)
+		} else {
+			outages = append(outages, c.outage(f))
+		}
+		if f.Reason != "" && f.FirstNewSec == nil && !f.Superseded {
+			a.Verdict, a.Why = answer.Bad, append(a.Why, c.Name+": "+f.Reason)
+		}
+	}
+	slices.SortStableFunc(outages, func(x, y outage) int { return cmp.Compare(x.lost, y.lost) })
+	if len(outages) > 0 {
+		sentences = []string{a.least(outages)}
+	}
+	switch all := len(disturbed) == len(a.Cases); {
+	case len(a.Cases) == 0:
+		a.Verdict, sentences = answer.Unknown, []string{"No link died while events were built."}
+	case all && a.Verdict == answer.Good:
+		a.Verdict = answer.Unknown
+		fallthrough
+	case len(disturbed) > 0:
+		sentences = append(sentences, "The machine disturbed "+map[bool]string{true: "every case", false: number(len(disturbed), "case", "cases")}[all]+".")
+		a.Why = append(append(a.Why, disturbed...), slower)
+	}
+	a.Sentence = strings.Join(sentences, " ")
+}
+
+func (c Case) outage(f Failover) outage {
+	o := outage{Case: c, f: f, lost: math.Inf(1)}
+	for i, x := range c.Failovers {
+		until := c.MeasuredSec
+		if i+1 < len(c.Failovers) {
+			until = c.Failovers[i+1].begin()
+		}
+		if len(x.Dead) > 0 {
+			o.dead += max(0, until-x.begin())
+		}
+	}
+	if sec, known := c.LostSec(); known {
+		o.lost = sec
+	}
+	return o
+}
+
+// LostSec is the throughput that a case lost in all its time because links died, as the time that it
+// would have taken before; known says whether that is known.
+func (c Case) LostSec() (sec float64, known bool) {
+	at := slices.IndexFunc(c.Failovers, func(f Failover) bool { return len(f.Down) > 0 })
+	if c.Control || at < 0 || c.Failovers[at].BeforeEventsPerSec == nil || *c.Failovers[at].BeforeEventsPerSec <= 0 {
+		return 0, false
+	}
+	return max(0, 1 - c.EventsPerSec.Mean / *c.Failovers[at].BeforeEventsPerSec) * c.MeasuredSec, true
+}
+
+// halfKept is the share that a policy without a plan must keep, not to be bad.
+const halfKept = 0.5
+
+// nameByPolicy names cases that differ by their policies by these, and reports whether they do.
+func nameByPolicy(outages []outage) bool {
+	if len(outages) < 2 {
+		return false
+	}
+	seen := map[string]bool{"": true}
+	for _, o := range outages {
+		if seen[o.Failover] {
+			return false
+		}
+		seen[o.Failover] = true
+	}
+	for i := range outages {
+		outages[i].Name = "policy " + outages[i].Failover
+	}
+	return true
+}
+
+// least names the case with the smallest loss: how much it lost, what its policy did, and which case lost
+// most. The verdict follows that case: good if it kept GoodFrom of what its plan can, and not known without
+// a plan, unless it lost half.
+func (a *Answer) least(outages []outage) string {
+	byPolicy := nameByPolicy(outages)
+	best, worst, most := outages[0], outages[len(outages)-1], ""
+	begin := best.Name
+	if byPolicy {
+		begin = upper(begin)
+	}
+	if worst.lost > best.lost && !math.IsInf(worst.lost, 1) {
+		most = fmt.Sprintf(", the least; %s most, %s", worst.Name, span(worst.lost))
+	}
+	links, advised := strings.Join(best.f.Down, " and "), "fors"
+	if best.Schedule == schedules.PathColoring { // over tables that are not evbench's
+		advised = "reorder"
+	}
+	text := fmt.Sprintf("%s lost %s of its throughput in %s without %s%s. %s", begin, span(best.lost), span(best.dead), links, most, upper(best.f.did(best.Case)))
+	kept, possible, verdict := max(0, 1-best.lost/best.dead), 1.0, answer.Good
+	if best.f.Phases > 0 && best.Phases > 0 {
+		possible = min(1, float64(best.Phases)/float64(best.f.Phases))
+	}
+	switch {
+	case math.IsInf(best.lost, 1):
+		verdict, text = answer.Unknown, fmt.Sprintf("What the death of %s cost is not known. %s: %s", links, begin, best.f.did(best.Case))
+	case best.dead == 0 || kept >= GoodFrom*possible:
+	case best.f.Phases > 0:
+		verdict = answer.Bad
+		text += fmt.Sprintf(" It kept %.0f %% without the link, and its plan can keep %.0f %% (good from %.0f %% of that): hold a link that flaps, or measure longer.", 100*kept, 100*possible, 100*GoodFrom)
+	case kept < halfKept:
+		verdict = answer.Bad
+		text += fmt.Sprintf(" It kept %.0f %% without the link (bad below %.0f %%): use policy %s.", 100*kept, 100*halfKept, advised)
+	default:
+		verdict = answer.Unknown
+		text += fmt.Sprintf(" It kept %.0f %% without the link; whether a plan keeps more is not known: measure policy %s, too.", 100*kept, advised)
+	}
+	if a.Verdict == answer.Good {
+		a.Verdict = verdict
+	}
+	return text
+}
+
+// disturbed says how far a case is below the control, "" where its times and throughput count.
+// Before the link died the network was as healthy as for the control. A synchronised case has a
+// prediction for the whole time.
+func (f Failover) disturbed(c Case) string {
+	healthy := !slices.ContainsFunc(c.Failures, func(failure string) bool { return !strings.Contains(failure, " at ") })
+	if before := f.BeforeEventsPerSec; healthy && before != nil && c.EventsPerSec.Mean > 0 && c.RatioToControl > 0 {
+		if ratio := *before / c.EventsPerSec.Mean * c.RatioToControl; ratio < badControl {
+			return fmt.Sprintf("%s reached %.0f %% of the control before %s died", c.Name, 100*ratio, strings.Join(f.Down, " and "))
+		}
+	}
+	if c.Mode == modes.Sync && c.RatioToControl > 0 && c.RatioToControl < badControl*c.PredictedRatio {
+		return fmt.Sprintf("%s reached %.0f %% of the control, %.0f %% was predicted", c.Name, 100*c.RatioToControl, 100*c.PredictedRatio)
+	}
+	return ""
+}
+
+// did states the actions on dead links, with times since the links died.
+func (f Failover) did(c Case) string {
+	var done []string
+	for _, x := range []struct {
+		what string
+		at   *float64
+	}{{"tables repaired", f.AidedSec}, {"new plan at all servers", f.UpdatedSec}} {
+		if x.at != nil {
+			done = append(done, fmt.Sprintf("%s after %s", x.what, span(*x.at-f.begin())))
+		}
+	}
+	if len(done) == 0 {
+		done = []string{"nothing was done under policy " + c.Failover}
+	}
+	text := strings.Join(done, ", ")
+	if before := f.BeforeEventsPerSec; before != nil && *before > 0 {
+		if f.DuringEventsPerSec != nil {
+			text += fmt.Sprintf("; %.0f %% of the throughput until then", 100**f.DuringEventsPerSec / *before)
+		}
+		if f.AfterEventsPerSec != nil {
+			text += fmt.Sprintf(", %.0f %% after it", 100**f.AfterEventsPerSec / *before)
+		}
+	}
+	return text + "."
+}
+
+// begin is when the links died or, if not known, when that was seen.
+func (f Failover) begin() float64 {
+	return *cmp.Or(f.SetSec, f.SeenSec, new(float64))
+}
+
+// span writes seconds.
+func span(sec float64) string {
+	if sec < 1 {
+		return fmt.Sprintf("%.3g ms", 1e3*sec)
+	}
+	return fmt.Sprintf("%.3g s", sec)
+}

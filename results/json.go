@@ -188,8 +188,7 @@ func orNull(s map[string]any) map[string]any {
 
 // addFields adds the fields of a struct to a schema, those of embedded structs, too.
 func addFields(s map[string]any, t reflect.Type) {
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		tag := strings.Split(f.Tag.Get("json"), ",")
 		switch {
 		case f.Anonymous && tag[0] == "":

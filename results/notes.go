@@ -60,11 +60,9 @@ func rejected(all []Slice) []Note {
 		}
 		count[s.Rejected]++
 	}
-	var out []Note
-	for _, why := range reasons {
-		out = append(out, Note{Rejected, fmt.Sprintf("%d of %d slices: %s", count[why], len(all), why)})
-	}
-	return out
+	return lists.Of(reasons, func(why string) Note {
+		return Note{Rejected, fmt.Sprintf("%d of %d slices: %s", count[why], len(all), why)}
+	})
 }
 
 // Grouped returns each text about cases once, after the names of its cases, in the order in which

@@ -204,9 +204,6 @@ type Summary struct {
 	Rounds   int     `json:"rounds,omitempty"` // that were begun
 	Cases    []Case  `json:"cases"`
 	Slices   []Slice `json:"slices,omitempty"` // in the order in which they were measured
-	// OwnProcessors: each server had a processor of its own. Barriers are those tried where a case had barrier: auto.
-	OwnProcessors bool           `json:"own_processors"`
-	Barriers      []TriedBarrier `json:"barriers,omitempty"`
 
 	rest *kept.Rest // of the document that was read
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"evbench/builder/modes"
+	"evbench/internal/lists"
 )
 
 // Verdicts from the interval of a case.
@@ -154,7 +155,7 @@ func slowControl(cases []Case, all []Slice) bool {
 	return slices.ContainsFunc(cases, func(c Case) bool {
 		_, control := slicesOf(c.Name, all)
 		return c.Control && c.PredictedEfficiency > 0 && len(control) > 0 &&
-			NewInterval(values(control, Slice.efficiency)).Median < minControl*c.PredictedEfficiency
+			NewInterval(lists.Of(control, Slice.efficiency)).Median < minControl*c.PredictedEfficiency
 	})
 }
 

@@ -27,6 +27,7 @@ type job struct {
 	loop    *loop
 	allowed atomic.Pointer[time.Time] // no progress is expected before this time; nil: no limit was set
 	load    *results.Load             // of the machine in the counted part; nil: not recorded
+	next    *wire.Hold                // with the plan of the next PlanUpdate; nil: that has it
 
 	steps atomic.Uint64         // of opening connections and allocating memory
 	meter atomic.Pointer[meter] // of the loop; nil until the loop exists
@@ -118,12 +119,29 @@ type mode interface {
 	position(err error) wire.Position
 }
 
+// hold takes back grants. It keeps the plan that comes with the order if all that the plan needs is open.
+func (j *job) hold(m wire.Hold) error {
+	j.next = nil
+	if len(m.Row) > 0 && j.usable(m.Mode, m.Row) {
+		j.next = &m
+	}
+	return j.o.Conn.Send(wire.Held{Run: m.Run, Begun: j.mailbox.hold(), Has: j.next != nil})
+}
+
+func (j *job) usable(mode modes.Mode, row wire.Steps) bool {
+	return checkUpdate(wire.PlanUpdate{Mode: mode, Row: row}, j.c) == nil && j.mailbox.ready(opsOf(row, j.c.Rank, j.c.Roles()))
+}
+
 // changePlan passes a new plan on to the loop. If all that the plan needs is open, the worker
 // confirms at once, even within an exchange: the loop adopts the plan before its next exchange.
 func (j *job) changePlan(m wire.PlanUpdate) error {
-	told := checkUpdate(m, j.c) == nil && j.mailbox.ready(opsOf(m.Row, j.c.Rank, j.c.Roles()))
+	had := j.next != nil && j.next.Epoch == m.Epoch && len(m.Row) == 0
+	if had {
+		m.Row = j.next.Row
+	}
+	told := had || j.usable(m.Mode, m.Row)
 	j.mailbox.change(func(o *orders) { o.updates = append(o.updates, update{m, told}) })
-	if !told {
+	if !told || had {
 		return nil
 	}
 	return j.o.Conn.Send(wire.Updated{Run: m.Run, Epoch: m.Epoch})

@@ -236,7 +236,7 @@ func (s *session) handle(ctx context.Context, m wire.Message) error {
 		}
 	case wire.Hold:
 		if s.current(m.Run) {
-			return s.o.Conn.Send(wire.Held{Run: m.Run, Begun: s.job.mailbox.hold()})
+			return s.job.hold(m)
 		}
 	case wire.Window:
 		s.order(m.Run, func(o *orders) { o.windows = append(o.windows, m) })

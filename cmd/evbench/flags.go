@@ -86,7 +86,7 @@ func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, rates to
 	if _, missing := os.Stat(c.String("topology")); missing == nil || c.IsSet("hosts") {
 		t, places, hosts, rates, err = fileTree(c)
 	} else {
-		t, err = written(c)
+		t, err = written(c, "topology")
 	}
 	if err == nil {
 		t, err = takeDown(c, t, places)
@@ -101,11 +101,18 @@ func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, rates to
 	return t, hosts, rates, err
 }
 
-func written(c *cli.Context) (*topology.Tree, error) {
-	o, err := treeOptions(c, "topology")
+// written returns the tree of the notation in a flag, with --fill and --spines.
+func written(c *cli.Context, flag string) (*topology.Tree, error) {
+	o, err := topology.Parse(c.String(flag))
 	if err != nil {
-		return nil, err
+		return nil, usagef("--%s: %w", flag, err)
 	}
+	if s := c.String("fill"); s != "" {
+		if o.Fill, err = topology.ParseFill(s); err != nil {
+			return nil, usagef("--fill: %w", err)
+		}
+	}
+	o.Spines = cmp.Or(c.Int("spines"), o.Spines)
 	t, err := topology.New(o)
 	return t, usage(err)
 }
@@ -166,34 +173,23 @@ func hostsOf(n *network.Network, servers []network.Node, ranks int) (hosts []pla
 	return hosts
 }
 
-// treeOptions reads the tree from the notation in a flag, with --fill and --spines.
-func treeOptions(c *cli.Context, notation string) (topology.Options, error) {
-	o, err := topology.Parse(c.String(notation))
-	if err != nil {
-		return o, usagef("--%s: %w", notation, err)
-	}
-	if s := c.String("fill"); s != "" {
-		if o.Fill, err = topology.ParseFill(s); err != nil {
-			return o, usagef("--fill: %w", err)
-		}
-	}
-	o.Spines = cmp.Or(c.Int("spines"), o.Spines)
-	return o, nil
-}
-
 // downLinks returns the dead links of --down and --reduction.
 func downLinks(c *cli.Context, t *topology.Tree, places *network.Places) (dead []topology.Link, err error) {
-	names := cmdline.Names(c, "down")
+	find := func(name string) ([]topology.Link, error) {
+		links, err := t.Find(name)
+		if err != nil && places != nil { // as topo and routes take it
+			if own, unknown := places.Find(name); unknown == nil {
+				return own, nil
+			}
+		}
+		return links, err
+	}
+	names := cmdline.Known(c, "down", func(name string) bool { _, err := find(name); return err == nil })
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
 			return nil, usagef("--down: %s is named twice", name)
 		}
-		links, err := t.Find(name)
-		if err != nil && places != nil { // as topo and routes take it
-			if own, unknown := places.Find(name); unknown == nil {
-				links, err = own, nil
-			}
-		}
+		links, err := find(name)
 		if err != nil {
 			return nil, usagef("--down: %w", err)
 		}
@@ -338,9 +334,15 @@ func readWhole(c *cli.Context, src string) (*netfile.Source, error) {
 	return s, nil
 }
 
+// networkNames are the names of a flag for parts of a network.
+func networkNames(c *cli.Context, flag string, n *network.Network) []string {
+	x := network.Names(n)
+	return cmdline.Known(c, flag, func(name string) bool { _, err := x.Down(name); return err == nil })
+}
+
 // degrade removes the parts of --down and --down-random.
 func degrade(c *cli.Context, n *network.Network) (*network.Network, error) {
-	n, err := n.Degrade(cmdline.Names(c, "down"))
+	n, err := n.Degrade(networkNames(c, "down", n))
 	if err != nil {
 		return nil, usagef("--down: %w", err)
 	}

@@ -139,7 +139,10 @@ func buildPlan(c *cli.Context, t *topology.Tree, rates topology.Rates, stage fun
 }
 
 func withoutLinks(t *topology.Tree) string {
-	return t.Notation() + " without " + strings.Join(t.DownNames(), ", ")
+	if down := t.DownNames(); len(down) > 0 {
+		return t.Notation() + " without " + strings.Join(down, ", ")
+	}
+	return t.Notation()
 }
 
 // packed writes through gzip if the name of the file ends in .gz.

@@ -14,7 +14,6 @@ import (
 	"evbench/companion/linux"
 	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
-	"evbench/internal/cmdline"
 	"evbench/internal/proc"
 	"evbench/site/engines"
 	"evbench/site/engines/opensm"
@@ -246,7 +245,7 @@ func previousNetwork(c *cli.Context, s *netfile.Source) (*network.Network, error
 		}
 		n = old.Whole
 	}
-	n, err := n.Degrade(cmdline.Names(c, "previous-down"))
+	n, err := n.Degrade(networkNames(c, "previous-down", n))
 	return n, wrongIn("--previous-down", err)
 }
 

@@ -317,10 +317,5 @@ func followTree(c *cli.Context, n *network.Network) (*topology.Tree, error) {
 		}
 		return p.Tree, nil
 	}
-	o, err := treeOptions(c, "tree")
-	if err != nil {
-		return nil, err
-	}
-	t, err := topology.New(o)
-	return t, usage(err)
+	return written(c, "tree")
 }

@@ -71,12 +71,15 @@ func sprayingAction(c *cli.Context, s *sweep.Sweep) error {
 }
 
 func sprayingOptions(c *cli.Context) (o survey.SprayingOptions, err error) {
-	t, err := treeOptions(c, "topology")
+	t, err := written(c, "topology")
+	if err == nil {
+		err = twoLevels(c, t.Shape)
+	}
 	if err != nil {
 		return o, err
 	}
 	o = survey.SprayingOptions{
-		Draws: c.Int("draws"), Round: c.Duration("round"), Jitter: c.Duration("jitter"), Barrier: c.String("barrier"),
+		Tree: t, Draws: c.Int("draws"), Round: c.Duration("round"), Jitter: c.Duration("jitter"), Barrier: c.String("barrier"),
 		Exchanges: c.Float64("exchanges"), Seed: c.Uint64("seed"), Ways: survey.Ways(),
 		Dead: cmdline.Numbers(c, "dead"), Buffers: cmdline.Numbers(c, "buffers"), Lanes: cmdline.Numbers(c, "lanes"),
 		BitPerSec: float64(cmdline.Rate(c, "rate")), Fragment: int(cmdline.Size(c, "fragment")),
@@ -84,12 +87,6 @@ func sprayingOptions(c *cli.Context) (o survey.SprayingOptions, err error) {
 	x := scenario.DefaultLossless() // switches and cables as in scenarios with only fabric.lossless
 	x.Packet, x.Queues, x.Order = cmdline.Size(c, "packet"), c.String("queues"), c.String("order")
 	o.Network = simulate.Lossless(x)
-	if o.Tree, err = topology.New(t); err != nil {
-		return o, usage(err)
-	}
-	if err := twoLevels(c, o.Tree.Shape); err != nil {
-		return o, err
-	}
 	if c.Bool("quick") {
 		o.Dead, o.Draws = []int{0, 1}, 1
 	}

@@ -149,13 +149,21 @@ type Measure struct {
 }
 
 // Hold takes back grants of exchanges that have not begun: no exchange begins until the next Grant.
-// Held answers it.
-type Hold struct{ Run uint32 }
+// Held answers it. With a Row it brings the next plan, too: a PlanUpdate without a row follows, when it is
+// known from which exchange the plan holds.
+type Hold struct {
+	Run   uint32
+	Epoch uint32
+	Mode  modes.Mode // as of PlanUpdate
+	Row   Steps
+}
 
-// Held says that all exchanges below Begun have begun or are done, and that no other begins.
+// Held says that all exchanges below Begun have begun or are done, and that no other begins. Has is
+// Updated for the plan that came with Hold.
 type Held struct {
 	Run   uint32
 	Begun uint64
+	Has   bool
 }
 
 // PlanUpdate replaces the worker's row, and its mode, from exchange From, which no worker has

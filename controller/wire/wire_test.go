@@ -64,7 +64,7 @@ var all = []wire.Message{
 	wire.Ping{}, wire.Pong{Moves: 1 << 63}, wire.Quit{}, wire.Finish{Run: 3}, wire.Release{Run: 3},
 	wire.Probe{Run: 3, Peer: 17, Data: "10.0.0.1:7000,10.1.0.1:7000", Routers: true},
 	wire.Probed{Run: 3, Peer: 17, Reached: []wire.Reach{{Addr: "10.0.0.1:7000", Hops: 3, RTT: 17000, Router: "172.16.0.1"}, {Addr: "10.1.0.1:7000", Err: "connection refused", Hops: -1}}},
-	wire.Hold{Run: 3}, wire.Held{Run: 3, Begun: 21},
+	wire.Hold{Run: 3, Epoch: 2, Mode: "synchronised", Row: wire.Steps{{To: 1, ToSpine: 2, From: wire.Idle}}}, wire.Held{Run: 3, Begun: 21, Has: true},
 	wire.Challenge{Nonce: "ffee"}, wire.Patience{Run: 3, For: time.Minute},
 	wire.Window{
 		Run: 3, Epoch: 4, From: 1 << 60, Count: 3, Quiet: true, Sends: wire.Turns{{Exchange: 2, To: 1, Spine: -1, Await: []int{7, 0}}, {}},

@@ -3,7 +3,10 @@ package lab
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+
+	"evbench/internal/answer"
 )
 
 // A Mode is how this process gets its namespaces.
@@ -71,12 +74,7 @@ func (r Report) err() error {
 }
 
 func allOK(checks []Check) bool {
-	for _, c := range checks {
-		if !c.OK {
-			return false
-		}
-	}
-	return len(checks) > 0
+	return len(checks) > 0 && !slices.ContainsFunc(checks, func(c Check) bool { return !c.OK })
 }
 
 // The names of the checks.
@@ -164,4 +162,30 @@ func parseProbe(text []byte) ([]Check, error) {
 		return nil, fmt.Errorf("the program started in it gave no answer (%w)", err)
 	}
 	return checks, nil
+}
+
+// Answer says whether a lab can run here, and why not.
+func (r Report) Answer() answer.Answer {
+	a := answer.Answer{Question: "Can a lab run on this machine?", Verdict: answer.Of(r.Possible())}
+	if r.Possible() {
+		how := "with the rights of this process"
+		if r.Mode == modeUserNamespace {
+			how = "in a user namespace, without root"
+		}
+		a.Sentence = fmt.Sprintf("A lab can run here, %s (%s).", how, r.System)
+		a.Next = []string{"evbench run quickstart"}
+		return a
+	}
+	a.Sentence = fmt.Sprintf("A lab cannot run here (%s).", r.System)
+	for _, c := range r.Checks {
+		if !c.OK {
+			a.Why = append(a.Why, fmt.Sprintf("%s: %s: %s", c.Mode, c.Name, c.Reason))
+			if c.Cure != "" {
+				a.Next = append(a.Next, c.Cure)
+			}
+			break
+		}
+	}
+	a.Next = append(a.Next, "evbench run --fabric emulate quickstart")
+	return a
 }

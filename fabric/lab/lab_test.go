@@ -320,6 +320,18 @@ func watched(t *testing.T, tree *topology.Tree, link topology.Link) {
 	expect.OK(t, <-done)
 }
 
+// Cables that the network never had are down, and not among the dead.
+func TestAbsentCables(t *testing.T) {
+	absent, dead := topology.Link{Leaf: 0, Spine: 1}, topology.Link{Leaf: 2}
+	tree := expect.Value(expect.Value(newTree(t, 2, 3).WithoutAbsent(absent))(t).Without(dead))(t)
+	l := start(t, tree)
+	for range 2 {
+		expect.Equal(t, expect.Value(l.Dead())(t), []topology.Link{dead}, "dead links")
+		expect.True(t, l.down[l.cable(absent)] && !l.down[l.cable(topology.Link{})], "an absent cable is up, or a live one down")
+		expect.Must(t, l.SetDead(t.Context(), tree.Dead()))
+	}
+}
+
 // Links that somebody else has taken down, at either end, or brought up, are as they should be afterwards.
 func TestSetDeadUndoesOthers(t *testing.T) {
 	dead := topology.Link{Leaf: 2, Spine: 1}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,29 +51,30 @@ func (b *Lab) setCable(c cable, up bool) error {
 	return b.nodes[c.ends[0].node].setUp(c.ends[0].index, false)
 }
 
-// SetDead takes exactly the given cables between switches down and all others up, even after
-// changes from outside.
+// SetDead takes exactly the given cables between switches down, and those that the tree's network never
+// had, and all others up, even after changes from outside.
 func (b *Lab) SetDead(ctx context.Context, dead []topology.Link) error {
-	want := map[topology.Link]bool{}
-	for _, l := range dead {
-		want[l] = true
-	}
-	var live []topology.Link
+	var live, down []topology.Link
 	for id := range b.between() {
-		if link := b.links.LinkOf(id); !want[link] {
+		if link := b.links.LinkOf(id); slices.Contains(dead, link) || b.absent(link) {
+			down = append(down, link)
+		} else {
 			live = append(live, link)
 		}
 	}
 	if err := b.look(); err != nil {
 		return err
 	}
-	if err := b.SetLinks(ctx, dead, false); err != nil {
+	if err := b.SetLinks(ctx, down, false); err != nil {
 		return err
 	}
 	return b.SetLinks(ctx, live, true)
 }
 
-// Dead returns the cables between switches that are down now, for any reason.
+func (b *Lab) absent(l topology.Link) bool { return b.tree != nil && b.tree.Absent(l) }
+
+// Dead returns the cables between switches that are down now, for any reason but that the tree's network
+// never had them.
 func (b *Lab) Dead() ([]topology.Link, error) {
 	if err := b.look(); err != nil {
 		return nil, err
@@ -81,7 +83,7 @@ func (b *Lab) Dead() ([]topology.Link, error) {
 	defer b.mu.Unlock()
 	var out []topology.Link
 	for id := range b.between() {
-		if link := b.links.LinkOf(id); b.down[b.cable(link)] {
+		if link := b.links.LinkOf(id); b.down[b.cable(link)] && !b.absent(link) {
 			out = append(out, link)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -197,12 +198,10 @@ func gatherFacts() facts {
 }
 
 func inContainer() bool {
-	for _, path := range []string{"/.dockerenv", "/run/.containerenv"} {
-		if _, err := os.Stat(path); err == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"/.dockerenv", "/run/.containerenv"}, func(path string) bool {
+		_, err := os.Stat(path)
+		return err == nil
+	})
 }
 
 func underSeccomp() bool {

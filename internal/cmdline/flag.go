@@ -86,6 +86,26 @@ func Rate(c *cli.Context, name string) unit.Rate {
 	return r
 }
 
+// Known are the values of a flag of type names. A name may have commas itself: pieces that are known only
+// together are one.
+func Known(c *cli.Context, name string, known func(string) bool) (names []string) {
+	pieces := strings.Split(c.String(name), ",")
+	for len(pieces) > 0 {
+		n := 1
+		for i := range pieces {
+			if known(strings.TrimSpace(strings.Join(pieces[:i+1], ","))) {
+				n = i + 1
+				break
+			}
+		}
+		if text := strings.TrimSpace(strings.Join(pieces[:n], ",")); text != "" {
+			names = append(names, text)
+		}
+		pieces = pieces[n:]
+	}
+	return names
+}
+
 // Names are the values of a flag of type names, separated by commas; none if it is empty.
 func Names(c *cli.Context, name string) (names []string) {
 	for text := range strings.SplitSeq(c.String(name), ",") {

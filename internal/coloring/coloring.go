@@ -15,6 +15,9 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
+
+	"evbench/internal/lists"
 )
 
 // An Edge joins left node U and right node V, N times. Its parallel copies are the units First,
@@ -62,13 +65,7 @@ func (o Options) colorer(nodes int) (*colorer, *worker) {
 // Degree returns the largest number of edges at one node.
 func (g *Graph) Degree() int {
 	left, right := g.degrees()
-	var d int32
-	for _, side := range [][]int32{left, right} {
-		for _, x := range side {
-			d = max(d, x)
-		}
-	}
-	return int(d)
+	return int(slices.Max(slices.Concat([]int32{0}, left, right)))
 }
 
 func (g *Graph) degrees() (left, right []int32) {
@@ -144,10 +141,7 @@ func (g *Graph) regular(k int32, to *multigraph) *multigraph {
 	binL, degL := merge(left, k)
 	binR, degR := merge(right, k)
 	nodes := max(len(degL), len(degR))
-	same := make([]int32, nodes)
-	for v := range same {
-		same[v] = int32(v)
-	}
+	same := lists.Count[int32](nodes)
 	return to.fill(nodes, part{g.Edges, binL, binR}, part{pad(nodes, degL, degR, k), same, same})
 }
 

@@ -1,6 +1,9 @@
 package coloring
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // MaxListColors is the number of colours that lists may draw from: 0..255.
 const MaxListColors = 256
@@ -235,12 +238,12 @@ func (g *ListGraph) degrees() []int32 {
 	return d
 }
 
+// degree returns the largest number of edges at a node.
+func (g *ListGraph) degree() int { return int(slices.Max(append(g.degrees(), 0))) }
+
 // proper returns an edge colouring without lists, and its number of colours, the largest degree.
 func (g *ListGraph) proper(seed uint64) ([]int16, int) {
-	k := 0
-	for _, d := range g.degrees() {
-		k = max(k, int(d))
-	}
+	k := g.degree()
 	h := &Graph{Left: g.Left, Right: g.Right, Edges: make([]Edge, len(g.Edges))}
 	for i, e := range g.Edges {
 		h.Edges[i] = Edge{U: e.U, V: e.V, N: 1, First: int32(i)}
@@ -256,16 +259,8 @@ func (g *ListGraph) koenig(seed uint64) *ListColoring {
 		return &ListColoring{}
 	}
 	list := g.Edges[0].List
-	for _, e := range g.Edges {
-		if e.List != list {
-			return nil
-		}
-	}
-	n := list.Len()
-	for _, d := range g.degrees() {
-		if int(d) > n {
-			return nil
-		}
+	if slices.ContainsFunc(g.Edges, func(e ListEdge) bool { return e.List != list }) || g.degree() > list.Len() {
+		return nil
 	}
 	color, k := g.proper(seed)
 	name := make([]int16, 0, k)

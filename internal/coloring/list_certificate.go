@@ -1,5 +1,7 @@
 package coloring
 
+import "evbench/internal/lists"
+
 // A CertificateKind says how a Certificate proves that edges cannot be coloured.
 type CertificateKind int
 
@@ -28,13 +30,7 @@ type Certificate struct {
 	Most []int
 }
 
-func (g *ListGraph) all() []int32 {
-	out := make([]int32, len(g.Edges))
-	for i := range out {
-		out[i] = int32(i)
-	}
-	return out
-}
+func (g *ListGraph) all() []int32 { return lists.Count[int32](len(g.Edges)) }
 
 // crowded returns a Hall certificate of the node with the most surplus edges, or nil: at each node
 // a matching of edges and colours decides (Hall). O(Σ deg²·|list|) at worst; nodes whose lists all
@@ -205,10 +201,7 @@ func (g *ListGraph) matching(edges []int32, color int) int {
 }
 
 func (g *ListGraph) components() [][]int32 {
-	root := make([]int, g.Left+g.Right)
-	for i := range root {
-		root[i] = i
-	}
+	root := lists.Count[int](g.Left + g.Right)
 	find := func(x int) int {
 		for root[x] != x {
 			root[x] = root[root[x]]

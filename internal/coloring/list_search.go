@@ -1,6 +1,9 @@
 package coloring
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 // A listState is a partial colouring of a graph, with its open edges.
 type listState struct {
@@ -133,7 +136,7 @@ func (s *listState) urgent() (edge int32, color int) {
 func (s *listState) tabu(seed uint64, steps int) {
 	rng := rand.New(rand.NewPCG(seed, uint64(len(s.color))))
 	until := make([]int32, len(s.color)*s.width) // by edge·width + color
-	best, bestColor := s.left(), append([]int16(nil), s.color...)
+	best, bestColor := s.left(), slices.Clone(s.color)
 	for step := int32(1); int(step) <= steps && s.left() > 0; step++ {
 		if s.kempe() {
 			continue

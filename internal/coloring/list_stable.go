@@ -15,14 +15,11 @@ import (
 // edges, so it is coloured before its list ends if r(e) < |list(e)|. That is computed for c and its
 // mirror image. O(E·(Δ + colours)).
 func (g *ListGraph) stable(seed uint64) *ListColoring {
-	least, degree := MaxListColors, int32(0)
+	least := MaxListColors
 	for i := range g.Edges {
 		least = min(least, g.Edges[i].List.Len())
 	}
-	for _, d := range g.degrees() {
-		degree = max(degree, d)
-	}
-	if 2*least < int(degree) { // hopeless for most graphs: r(e) is Δ/2 or so
+	if 2*least < g.degree() { // hopeless for most graphs: r(e) is Δ/2 or so
 		return nil
 	}
 	c, k := g.proper(seed)
@@ -74,20 +71,15 @@ func (g *ListGraph) matchings(c []int16) *ListColoring {
 		order[i], r.Color[i] = int32(i), none
 	}
 	slices.SortFunc(order, func(i, j int32) int {
-		if d := cmp.Compare(g.Edges[i].U, g.Edges[j].U); d != 0 {
-			return d
-		}
-		return cmp.Compare(c[j], c[i])
+		return cmp.Or(cmp.Compare(g.Edges[i].U, g.Edges[j].U), cmp.Compare(c[j], c[i]))
 	})
 	m := &proposer{g: g, c: c, order: order, next: make([]int32, g.Left), holds: make([]int32, g.Right)}
 	colors := g.colors()
 	for color := colors.Next(0); color >= 0; color = colors.Next(color + 1) {
 		m.match(color, r.Color)
 	}
-	for _, x := range r.Color {
-		if x == none {
-			panic("coloring: stable matchings left an edge over") // contradicts Galvin's theorem
-		}
+	if slices.Contains(r.Color, none) {
+		panic("coloring: stable matchings left an edge over") // contradicts Galvin's theorem
 	}
 	return r
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"evbench/internal/lists"
 )
 
 // A Line is a non-empty line of a list, without its comment.
@@ -275,10 +277,8 @@ func lsfHosts(lines []Line) (out []Entry, err error) {
 		}
 	}
 	if l, ok := at["LSB_HOSTS"]; ok {
-		for _, name := range strings.Fields(l.Text) {
-			out = append(out, Entry{Line: l.Line, Names: []string{name}, Slots: 1})
-		}
-		return out, nil
+		one := func(name string) Entry { return Entry{Line: l.Line, Names: []string{name}, Slots: 1} }
+		return lists.Of(strings.Fields(l.Text), one), nil
 	}
 	l := at["LSB_MCPU_HOSTS"]
 	f := strings.Fields(l.Text)

@@ -7,6 +7,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -76,10 +77,8 @@ func (f fields) rest(data []byte, t reflect.Type) *Rest {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	for _, reads := range readers {
-		if reflect.PointerTo(t).Implements(reads) {
-			return nil
-		}
+	if slices.ContainsFunc(readers, reflect.PointerTo(t).Implements) {
+		return nil
 	}
 	r := &Rest{in: map[string]*Rest{}}
 	switch t.Kind() {

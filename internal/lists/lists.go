@@ -18,6 +18,9 @@ func Make[T any](n int, of func(i int) T) []T {
 	return out
 }
 
+// Count returns 0, 1, …, n-1.
+func Count[T ~int | ~int32](n int) []T { return Make(n, func(i int) T { return T(i) }) }
+
 // By returns groups of all by a key, each in their order.
 func By[T any, K comparable](all []T, key func(T) K) map[K][]T {
 	out := map[K][]T{}

@@ -14,6 +14,7 @@ package credit
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"evbench/site/lft"
 	"evbench/site/network"
@@ -196,7 +197,7 @@ func (b *Builder) Build() *Wires {
 	w.From, w.To, w.Back = make([]int32, n), make([]int32, n), make([]int32, n)
 	w.Flit, w.Wire = make([]Time, n), make([]Time, n)
 	b.number = make([]int32, n)
-	next := append([]int32(nil), w.First...)
+	next := slices.Clone(w.First)
 	for i, v := range b.from {
 		l := next[v]
 		next[v]++

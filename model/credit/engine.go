@@ -3,6 +3,7 @@ package credit
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // A Message goes from a source to one destination.
@@ -46,7 +47,6 @@ type packet struct {
 	sent     Time // its head left the host, or its tail the generator
 	head     Time // its head came to where it is
 	tail     Time // its tail will have come there
-	hops     int32
 }
 
 type message struct {
@@ -109,11 +109,8 @@ func New(p Params, w *Wires, r *Routes, src Source, seed uint64) (*Engine, error
 	e := &Engine{p: p, w: w, r: r, src: src, seed: seed, rand: random(mix(seed + 1))}
 	e.ear, _ = src.(Listener)
 	e.turn = make([]uint32, w.switches())
-	e.ln = make([]line, len(w.To))
-	for i := range e.ln {
-		e.ln[i].try = never
-	}
-	e.hs = make([]host, w.Hosts)
+	e.ln = slices.Repeat([]line{{try: never}}, len(w.To))
+	e.hs = slices.Repeat([]host{{msg: -1}}, w.Hosts)
 	e.Meter.init(w.Hosts)
 	e.q.shift = shiftFor(w)
 	if r.Choice != First && r.Choice != Hash || p.Lanes > 1 && r.Lane == nil {
@@ -123,9 +120,6 @@ func New(p Params, w *Wires, r *Routes, src Source, seed uint64) (*Engine, error
 		e.sw = newFIFO(e)
 	} else {
 		e.sw = newPerOutput(e)
-	}
-	for h := range e.hs {
-		e.hs[h] = host{msg: -1}
 	}
 	return e, nil
 }

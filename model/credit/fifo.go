@@ -1,6 +1,9 @@
 package credit
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // fifo is a switch with one queue for each input port and lane. A stream is a packet on its way
 // from a buffer to the next. The times of its flits follow from their arrival, the room in the next
@@ -52,10 +55,7 @@ type channel struct {
 
 func newFIFO(e *Engine) *fifo {
 	f := &fifo{real: int32(len(e.ln) * e.p.Lanes)}
-	f.ch = make([]channel, int(f.real)+e.w.Hosts)
-	for i := range f.ch {
-		f.ch[i].to, f.ch[i].holder, f.ch[i].turn = -1, -1, -1
-	}
+	f.ch = slices.Repeat([]channel{{to: -1, holder: -1, turn: -1}}, int(f.real)+e.w.Hosts)
 	return f
 }
 
@@ -336,7 +336,6 @@ func (f *fifo) send(e *Engine, x, y int32, r run) {
 			p.sent = r.at
 		}
 		if !sink {
-			p.hops++
 			d.packets.push(entry{first.pkt, r.at})
 			if e.p.RouteAhead {
 				e.at(r.at, evRoute, first.pkt, host)

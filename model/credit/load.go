@@ -59,7 +59,6 @@ type Point struct {
 	// its reception. Message is the mean time of a message from its first flit on. Both count
 	// packets and messages that began and ended in the window; 0: none did.
 	Packet, Message float64
-	Packets         int64
 }
 
 func (l *Load) check() error {
@@ -99,7 +98,7 @@ func (f *Fabric) Run(ctx context.Context, l Load) (Point, error) {
 			return Point{}, err
 		}
 	}
-	p := Point{Offered: l.Offered, Packets: m.Packets}
+	p := Point{Offered: l.Offered}
 	p.Accepted, p.Worst = m.Share(f.Flit)
 	if m.Packets > 0 {
 		p.Packet = float64(m.Network) / float64(m.Packets)
@@ -139,7 +138,6 @@ type Meter struct {
 	Packets int64   // created in the window and received in it
 	Latency Time    // sum of creation to reception of these
 	Network Time    // sum of sent to reception of these
-	Hops    int64   // switches that they passed
 	Least   Time    // least latency of them
 	Most    Time
 
@@ -182,7 +180,6 @@ func (m *Meter) packet(p *packet) {
 	m.Packets++
 	m.Latency += latency
 	m.Network += p.tail - p.sent
-	m.Hops += int64(p.hops)
 	m.Least, m.Most = min(m.Least, latency), max(m.Most, latency)
 }
 

@@ -1,5 +1,7 @@
 package credit
 
+import "slices"
+
 // A passage is a packet that leaves an input buffer. Of its n flits all but left have passed. The
 // rest pass one a step from at on, but not before they have come.
 type passage struct {
@@ -28,11 +30,7 @@ func (m *perOutput) cross(e *Engine, l, pkt int32, start Time) {
 	}
 	i.reads++
 	o.from = e.w.Back[p.from] - e.w.First[e.w.To[p.from]]
-	id := m.enter(e, s)
-	if before := m.last[pkt]; before >= 0 {
-		m.pass.at[before].next = id
-	}
-	m.last[pkt] = id
+	m.last[pkt] = m.enter(e, s)
 }
 
 func (m *perOutput) take(e *Engine, l, lane, pkt int32) {
@@ -48,14 +46,14 @@ func (m *perOutput) take(e *Engine, l, lane, pkt int32) {
 	if busy := m.in[l].active; len(busy) > 0 {
 		s.at = max(s.at, m.pass.at[busy[len(busy)-1]].done+step)
 	}
-	id := m.enter(e, s)
-	if before := m.last[pkt]; before >= 0 {
-		m.pass.at[before].next = id
-	}
+	m.enter(e, s)
 }
 
 func (m *perOutput) enter(e *Engine, s passage) int32 {
 	id := m.pass.add(s)
+	if before := m.last[s.pkt]; before >= 0 {
+		m.pass.at[before].next = id
+	}
 	i := &m.in[s.in]
 	i.active = append(i.active, id)
 	m.settle(e, id)
@@ -128,12 +126,8 @@ func (m *perOutput) crossed(e *Engine, id int32) {
 		return
 	}
 	i := &m.in[s.in]
-	for at, other := range i.active {
-		if other == id {
-			i.active = append(i.active[:at], i.active[at+1:]...)
-			break
-		}
-	}
+	at := slices.Index(i.active, id)
+	i.active = slices.Delete(i.active, at, at+1)
 	m.pass.drop(id)
 	ch := s.in*int32(e.p.Lanes) + s.lane
 	if e.p.Update > 0 {

@@ -1,5 +1,7 @@
 package credit
 
+import "slices"
+
 // perOutput is a switch whose input buffers have a queue for each output in common space. A packet
 // crosses to the queue of its output when that queue has room, the next buffer has room for all of
 // it, and few enough packets leave its input buffer. From there the link takes it. Packets never
@@ -50,7 +52,7 @@ func newPerOutput(e *Engine) *perOutput {
 	}
 	m := &perOutput{
 		out: make([]output, links), in: make([]input, links), first: make([]int32, links),
-		room: make([]int32, links*e.p.Lanes), gone: make([]int32, links*e.p.Lanes),
+		room: slices.Repeat([]int32{int32(e.p.Buffer)}, links*e.p.Lanes), gone: make([]int32, links*e.p.Lanes),
 		gen: make([]Time, e.w.Hosts), lag: e.p.Delay - e.p.After,
 	}
 	pairs := int32(0)
@@ -63,9 +65,6 @@ func newPerOutput(e *Engine) *perOutput {
 		}
 	}
 	m.held = make([]int16, pairs)
-	for i := range m.room {
-		m.room[i] = int32(e.p.Buffer)
-	}
 	return m
 }
 
@@ -297,7 +296,7 @@ func (m *perOutput) grant(e *Engine, l, lane, pkt int32) {
 		}
 	}
 	e.ln[l].carried += int64(p.flits)
-	p.from, p.on, p.hops = l, int8(lane), p.hops+1
+	p.from, p.on = l, int8(lane)
 	p.head = start + wire + flit
 	if !m.endless(e, l) {
 		m.room[l*int32(e.p.Lanes)+lane] -= p.flits

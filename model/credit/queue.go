@@ -3,6 +3,7 @@ package credit
 import (
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // An event is a task for a time. At equal times the smaller id is first: id is the kind, then two
@@ -233,10 +234,7 @@ func RandomShifts(hosts int, seed uint64) Pattern {
 // Jobs makes the hosts of each job send to each other by the job's pattern, which counts its hosts
 // from 0 in their order here. A host without a job sends to itself.
 func Jobs(hosts int, jobs [][]int32, patterns []Pattern) Pattern {
-	of, rank := make([]int32, hosts), make([]int32, hosts)
-	for h := range of {
-		of[h] = -1
-	}
+	of, rank := slices.Repeat([]int32{-1}, hosts), make([]int32, hosts)
 	for j, job := range jobs {
 		for i, h := range job {
 			of[h], rank[h] = int32(j), int32(i)

@@ -1,6 +1,9 @@
 package credit
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A Choice is how a switch chooses between the links that lead to a destination, once for each
 // packet and switch.
@@ -68,7 +71,7 @@ func (r *Routes) Set(sw, dst int, links ...int32) {
 	n, ok := r.known[string(key)]
 	if !ok {
 		n = int32(len(r.sets))
-		r.sets = append(r.sets, append([]int32(nil), links...))
+		r.sets = append(r.sets, slices.Clone(links))
 		r.known[string(key)] = n
 	}
 	r.set[sw*r.hosts+dst] = n

@@ -4,6 +4,7 @@ package maxmin
 
 import (
 	"math"
+	"slices"
 	"sort"
 
 	"evbench/internal/heap"
@@ -86,21 +87,13 @@ const later = math.MaxInt32
 func New(streams, wires, stride int, capacity float64) *Shares {
 	s := &Shares{
 		stride: stride, None: int32(wires),
-		capacity: make([]float64, wires+1), path: make([]int32, streams*stride), place: make([]int32, streams*stride),
-		members: make([][]int32, wires), classes: make([]class, wires+1), of: make([]int32, streams), slot: make([]int32, streams),
-		stock: make([]stock, wires+1), level: make([]float64, wires+1), end: make([]float64, wires+1), turn: make([]int32, wires+1),
+		capacity: slices.Repeat([]float64{capacity}, wires+1), place: make([]int32, streams*stride), slot: make([]int32, streams),
+		members: make([][]int32, wires), classes: make([]class, wires+1), stock: make([]stock, wires+1), level: make([]float64, wires+1),
+		end: slices.Repeat([]float64{math.Inf(1)}, wires+1), turn: slices.Repeat([]int32{later}, wires+1),
 		guess: make([]float64, wires), idle: make([]bool, wires), slack: 0.01, changes: changes{more: make([]int32, wires+1)},
 	}
-	for w := range s.capacity {
-		s.capacity[w], s.end[w], s.turn[w] = capacity, math.Inf(1), later
-	}
+	s.path, s.of = slices.Repeat([]int32{s.None}, streams*stride), slices.Repeat([]int32{s.None}, streams)
 	s.capacity[wires] = math.Inf(1)
-	for i := range s.path {
-		s.path[i] = s.None
-	}
-	for i := range s.of {
-		s.of[i] = s.None
-	}
 	return s
 }
 
@@ -161,13 +154,7 @@ func (s *Shares) Remove(stream int32) {
 	}
 }
 
-// Fill works out all rates anew, by the capacities that there are.
-func (s *Shares) Fill() {
-	s.from = 0
-	s.Refill()
-}
-
-// Refill is Fill for unchanged capacities.
+// Refill works out all rates anew. It repeats only what streams that have come or gone can change.
 func (s *Shares) Refill() {
 	base, level := s.begin()
 	s.slack = max(0.99*s.slack, 0.002)

@@ -82,11 +82,8 @@ func fits(j *Job) error {
 		return errors.New("rate: wires carry nothing")
 	case j.Interval < 0 || j.Duration < 0:
 		return errors.New("interval and duration cannot be negative")
-	}
-	if j.Mode == modes.Ordered {
-		if err := fitsOrdered(j); err != nil {
-			return err
-		}
+	case j.Mode == modes.Ordered && (j.Window < 1 || j.Order == nil):
+		return errors.New("ordered mode needs windows and a planner for them")
 	}
 	if err := fitsPlan(j.Plan, j.Plan, scheduled); err != nil {
 		return err
@@ -130,17 +127,6 @@ func late(j *Job, server int, what uint64) float64 {
 		return 0
 	}
 	return j.Timing.late(routing.Mix(routing.Mix(j.Seed, uint64(server)+1), what))
-}
-
-// eventBytes is the payload of an event, the server's own fragment included.
-func eventBytes(j *Job, event uint64, meets func(src int) bool, n int) uint64 {
-	var sum uint64
-	for src := range n {
-		if meets(src) {
-			sum += uint64(j.Size(event, src))
-		}
-	}
-	return sum
 }
 
 // The least time that the fluid model takes for a fragment of n servers: this much, n times.

@@ -138,7 +138,7 @@ func newFlows(j *Job, r rule, streams int) *flows {
 	f := &flows{
 		stage: newStage(j), job: j, rule: r,
 		current: make([]fragment, streams), queue: make([][]fragment, streams),
-		told: make([]float64, streams), rem: make([]float64, streams), at: make([]int32, streams),
+		told: make([]float64, streams), rem: make([]float64, streams), at: slices.Repeat([]int32{-1}, streams),
 	}
 	f.shares = maxmin.New(streams, f.plans.wires, f.plans.stride, j.BitPerSec/8)
 	for w := range int32(f.plans.wires) {
@@ -146,9 +146,6 @@ func newFlows(j *Job, r rule, streams int) *flows {
 	}
 	f.same = same(j)
 	f.stage.send = f.put
-	for i := range f.at {
-		f.at[i] = -1
-	}
 	return f
 }
 
@@ -244,25 +241,23 @@ func (f *flows) start(s int32, x fragment) {
 	f.meter.first = min(f.meter.first, f.now)
 	f.current[s], f.told[s] = x, 0
 	f.rem[s] = x.bytes
-	path := f.plans.way(&x)
-	if path == nil {
-		if f.at[s] >= 0 {
-			f.leave(s)
-		}
-		f.stalled = append(f.stalled, s)
-		return
-	}
-	if f.at[s] >= 0 && slices.Equal(path, f.shares.Wires(s)) {
+	path, under := f.plans.way(&x), f.at[s] >= 0
+	if under && path != nil && slices.Equal(path, f.shares.Wires(s)) {
 		f.shares.Again(s, x.bytes) // as the fragment before it
 		return
 	}
-	if f.at[s] >= 0 {
+	if under {
 		f.leave(s)
 	}
-	f.enter(s, path)
+	f.resume(s, path)
 }
 
-func (f *flows) enter(s int32, path []int32) {
+// resume puts a fragment on its path, or lets it wait where there is none.
+func (f *flows) resume(s int32, path []int32) {
+	if path == nil {
+		f.stalled = append(f.stalled, s)
+		return
+	}
 	f.shares.Route(s, path)
 	f.shares.Add(s, f.rem[s])
 	f.at[s] = int32(len(f.active))
@@ -288,7 +283,7 @@ func (f *flows) count(s int32, moved float64) {
 // change puts a plan in force. Fragments whose path has died go on over a new one, or wait for the
 // next change if they have none.
 func (f *flows) change(plan int) {
-	f.plans.force(plan)
+	f.plans.now = plan
 	waiting := f.stalled
 	f.stalled = nil
 	for _, s := range slices.Sorted(slices.Values(f.active)) {
@@ -302,11 +297,6 @@ func (f *flows) change(plan int) {
 	}
 	for _, s := range waiting {
 		x := &f.current[s]
-		path := f.plans.choose(plan, int(x.src), int(x.dst))
-		if path == nil {
-			f.stalled = append(f.stalled, s)
-			continue
-		}
-		f.enter(s, path)
+		f.resume(s, f.plans.choose(plan, int(x.src), int(x.dst)))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/results"
 )
 
@@ -36,12 +37,8 @@ type count struct {
 func newMeter(j *Job, wires int) *meter {
 	t := j.Plan.Tree
 	servers := t.Servers()
-	builds := make([]bool, servers)
-	for rank := range builds {
-		builds[rank] = t.Builds(rank)
-	}
 	return &meter{
-		servers: servers, builds: builds, interval: j.Interval.Seconds(), first: math.Inf(1),
+		servers: servers, builds: lists.Make(servers, t.Builds), interval: j.Interval.Seconds(), first: math.Inf(1),
 		events: make([]uint64, servers), sent: make([]uint64, servers), received: make([]uint64, servers),
 		waited: make([]float64, servers), wire: make([]float64, wires+1),
 	}

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Orders are the rule of mode ordered: each server sends its pieces in the order of the
@@ -64,7 +65,7 @@ func (o *orders) open(f *stage) {
 		return
 	}
 	x := &ordering{
-		window: w, tally: o.tally(w, f.now, f.meter), sends: append([]int(nil), w.own...),
+		window: w, tally: o.tally(w, f.now, f.meter), sends: slices.Clone(w.own),
 		waits: make([]int32, len(w.pieces)), next: make([][]int, len(w.pieces)), came: make([]float64, len(w.pieces)),
 	}
 	number := len(o.list)

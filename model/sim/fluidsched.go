@@ -59,7 +59,6 @@ func (c *calendar) built(f *stage, exchange, server int, got uint64) {
 // barrier ends the phase.
 type lockstep struct {
 	*calendar
-	n               int
 	rounds          int
 	exchange, phase int
 	moving          int       // fragments of the phase under way
@@ -80,7 +79,7 @@ func newLockstep(j *Job) (*lockstep, error) {
 	n := j.Plan.Tree.Servers()
 	r, err := rounds(j.Timing.Barrier, n)
 	return &lockstep{
-		calendar: newCalendar(j), n: n, rounds: r,
+		calendar: newCalendar(j), rounds: r,
 		arrived: make([]float64, n), left: make([]int, n), got: make([]uint64, n),
 	}, err
 }

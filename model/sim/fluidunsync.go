@@ -106,10 +106,9 @@ type receivers struct {
 
 type asked struct {
 	event uint64
-	next  int // source to ask
-	out   int // asked, and not there
-	bytes uint64
-	begun bool
+	next  int                     // source to ask
+	out   int                     // asked, and not there
+	bytes uint64                  // of its payload, the server's own fragment included
 	from  float64                 // when it was begun
 	meets func(src, dst int) bool // of the plan in force when it was begun
 }
@@ -161,18 +160,21 @@ func (a *receivers) start(server int, event uint64) {
 	}
 	i := a.find(server, event)
 	e := &a.open[server][i]
-	e.begun, e.from, e.meets = true, a.stage.now, a.meets
-	e.bytes = eventBytes(a.job, event, func(src int) bool { return e.meets(src, server) }, a.n)
+	e.from, e.meets = a.stage.now, a.meets
+	for src := range a.n {
+		if e.meets(src, server) {
+			e.bytes += uint64(a.job.Size(event, src))
+		}
+	}
 	a.ask(server, i)
 }
 
 func (a *receivers) find(server int, event uint64) int {
-	for i := range a.open[server] {
-		if a.open[server][i].event == event {
-			return i
-		}
+	i := slices.IndexFunc(a.open[server], func(e asked) bool { return e.event == event })
+	if i < 0 {
+		panic(fmt.Sprintf("event %d is not in flight on rank %d", event, server))
 	}
-	panic(fmt.Sprintf("event %d is not in flight on rank %d", event, server))
+	return i
 }
 
 // ask requests fragments up to the limit, and closes the event if none is missing.
@@ -190,7 +192,7 @@ func (a *receivers) ask(server, i int) {
 	}
 	a.stage.meter.built(a.stage.now, server, e.bytes)
 	a.stage.meter.lasted(a.stage.now - e.from)
-	a.open[server] = append(a.open[server][:i], a.open[server][i+1:]...)
+	a.open[server] = slices.Delete(a.open[server], i, i+1)
 	a.assigner.built(server, a.given)
 }
 

@@ -314,7 +314,7 @@ func (c *packetStage) ask() {
 
 func (c *packetStage) change(plan int) {
 	before := c.plans.dead[c.plans.now]
-	c.plans.force(plan)
+	c.plans.now = plan
 	var died []int32
 	for l, w := range c.wire {
 		if c.plans.dead[plan][w] && !before[w] {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"evbench/builder"
@@ -141,7 +142,11 @@ func (x *phaser) turn(ctx context.Context, e uint64, at float64) (*turn, error) 
 		return x.walk(ctx, e, at, i, true)
 	}
 	if x.memo[i] == nil {
-		t, err := x.walk(ctx, e, x.takeover(i), i, false)
+		begin := 0.0
+		if i > 0 {
+			begin = x.j.Changes[i-1].At.Seconds()
+		}
+		t, err := x.walk(ctx, e, begin, i, false)
 		if err != nil {
 			return nil, err
 		}
@@ -152,13 +157,6 @@ func (x *phaser) turn(ctx context.Context, e uint64, at float64) (*turn, error) 
 		return t, nil
 	}
 	return x.walk(ctx, e, at, i, true)
-}
-
-func (x *phaser) takeover(i int) float64 {
-	if i == 0 {
-		return 0
-	}
-	return x.j.Changes[i-1].At.Seconds()
 }
 
 // walk computes an exchange, phase by phase, by the schedule of plan i. With live it starts late by
@@ -281,8 +279,7 @@ func (x *phaser) jittered(t *turn, e uint64, phases int) *turn {
 		return t
 	}
 	out := *t
-	out.waited = make([]float64, x.n)
-	copy(out.waited, t.waited)
+	out.waited = slices.Clone(t.waited)
 	for phase := range phases {
 		latest := x.late(e, phase)
 		out.span += latest

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/internal/lists"
 	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/results"
@@ -80,11 +81,7 @@ func (j *Job) more(begun int, at float64) bool {
 
 // plans returns the plans of a job: the first, then one for each change.
 func (j *Job) plans() []*plan.Plan {
-	out := []*plan.Plan{j.Plan}
-	for _, c := range j.Changes {
-		out = append(out, c.Plan)
-	}
-	return out
+	return append([]*plan.Plan{j.Plan}, lists.Of(j.Changes, func(c Change) *plan.Plan { return c.Plan })...)
 }
 
 // A Change is a plan that takes over while events are built.

@@ -46,13 +46,6 @@ func newWindows(j *Job) *windows {
 	return w
 }
 
-func fitsOrdered(j *Job) error {
-	if j.Window < 1 || j.Order == nil {
-		return errors.New("ordered mode needs windows and a planner for them")
-	}
-	return nil
-}
-
 // grant plans the next window, granted at a moment, by a plan of the job. It awaits tokens of the
 // window before if both have the same plan.
 func (w *windows) grant(by int, at float64) (*window, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
@@ -150,7 +151,7 @@ func add(t *topology.Shape, window []*Matrix) (*Matrix, error) {
 	if len(window) == 0 || len(window) > schedules.MaxWindow {
 		return nil, fmt.Errorf("a window of %d exchanges: must be 1..%d", len(window), schedules.MaxWindow)
 	}
-	sum := &Matrix{servers: t.Servers(), bytes: make([]int64, t.Servers()*t.Servers())}
+	sum := newMatrix(t.Servers())
 	for _, m := range window {
 		if m.servers != t.Servers() {
 			return nil, fmt.Errorf("sizes of %d servers, the tree has %d", m.servers, t.Servers())
@@ -251,7 +252,7 @@ func (p *Plan) lists(l *lister, o Options) {
 func (p *Plan) similar(l *lister) bool {
 	largest := int64(0)
 	for _, m := range p.Window {
-		largest = max(largest, m.largest())
+		largest = max(largest, slices.Max(m.bytes))
 	}
 	return float64(largest) <= similar*float64(l.sum)/float64(l.count)
 }
@@ -284,12 +285,4 @@ func (l *lister) meanFree() int64 {
 		sum += l.free[l.tree.FromServer(i)] + l.free[l.tree.ToServer(i)]
 	}
 	return sum / int64(2*l.servers)
-}
-
-func (m *Matrix) largest() int64 {
-	most := int64(0)
-	for _, n := range m.bytes {
-		most = max(most, n)
-	}
-	return most
 }

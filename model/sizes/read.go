@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"evbench/internal/lists"
 )
 
 // The first words of a matrix in a file.
@@ -54,11 +56,7 @@ func words(line string) []string {
 	if line == "" || line[0] == '#' {
 		return nil
 	}
-	out := strings.Split(line, ",")
-	for i := range out {
-		out[i] = strings.TrimSpace(out[i])
-	}
-	return out
+	return lists.Of(strings.Split(line, ","), strings.TrimSpace)
 }
 
 // ReadMatrix reads what servers send each other: a row for each source, a column for each destination. The

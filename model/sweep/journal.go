@@ -3,6 +3,7 @@ package sweep
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"evbench/internal/proc"
+	"evbench/internal/trust"
 )
 
 // Schema is the schema in the first line of a journal. A line is the CRC-32C of the rest in eight
@@ -73,8 +75,7 @@ func textOf(l []byte) (text []byte, ok bool) {
 	if _, err := hex.Decode(sum[:], l[:sumDigits]); err != nil {
 		return nil, false
 	}
-	want := crc32.Checksum(text, castagnoli)
-	return text, bytes.Equal(sum[:], []byte{byte(want >> 24), byte(want >> 16), byte(want >> 8), byte(want)})
+	return text, binary.BigEndian.Uint32(sum[:]) == crc32.Checksum(text, castagnoli)
 }
 
 // read reads a journal: its header, and then each result. good is its length up to the end of the
@@ -201,11 +202,7 @@ func (j *Journal) begin() error {
 	if _, err = j.f.Write(line(text)); err == nil {
 		err = j.sync()
 	}
-	dir, openErr := os.Open(filepath.Dir(j.name))
-	if openErr != nil {
-		return errors.Join(err, openErr)
-	}
-	return errors.Join(err, dir.Sync(), dir.Close())
+	return errors.Join(err, trust.SyncFolder(filepath.Dir(j.name)))
 }
 
 // same refuses the journal of another sweep.

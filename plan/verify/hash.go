@@ -13,14 +13,17 @@ import (
 // hash returns "sha256:" and the digest of the canonical text: the lines that
 // describe the fabric, then one line per message.
 func hash(t *topology.Tree, messages []Message) string {
-	h := sha256.New()
-	h.Write([]byte(t.Words().Lines()))
-	const block = 1 << 15
 	w := newLineWriter(t)
-	buf := make([]byte, 0, block+maxLine)
-	for i := range messages {
-		buf = w.add(buf, &messages[i])
-		if len(buf) >= block {
+	return digest(t.Words().Lines(), len(messages), func(b []byte, i int) []byte { return w.add(b, &messages[i]) })
+}
+
+// digest returns "sha256:" and the digest of a head and n lines.
+func digest(head string, n int, line func(b []byte, i int) []byte) string {
+	h := sha256.New()
+	const block = 1 << 15
+	buf := append(make([]byte, 0, block+256), head...)
+	for i := range n {
+		if buf = line(buf, i); len(buf) >= block {
 			h.Write(buf)
 			buf = buf[:0]
 		}

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"slices"
+
 	"evbench/topology"
 )
 
@@ -52,14 +54,11 @@ func newJudge(f *File, o Options) *judge {
 		tree: t, live: o.live(t), file: f, opt: o,
 		Report:   &Report{Findings: newFindings(o), Servers: s, Messages: len(f.Messages)},
 		messages: canonical(f.Messages),
-		seats:    make([]seat, t.Leaves()*t.Ports()),
+		seats:    slices.Repeat([]seat{{rank: -1}}, t.Leaves()*t.Ports()),
 		met:      make([]uint64, (s*s+63)/64),
 		spines:   routings[f.Routing], form: pathFormOf(t.Shape),
 	}
 	j.wires = make([]load, j.tree.AllWires())
-	for i := range j.seats {
-		j.seats[i].rank = -1
-	}
 	for l := range t.Leaves() {
 		for r := t.First(l); r < t.First(l+1); r++ {
 			j.seats[l*t.Ports()+r-t.First(l)] = seat{int32(r), int32(l)}

@@ -21,14 +21,13 @@ type Piece struct {
 
 // An Ordered is the content of a plan file of version 2, before any check.
 type Ordered struct {
-	Tree     *topology.Tree // with the dead links
-	Schedule string
-	Window   int    // exchanges; 1 when not stated
-	Sizes    string // hash of the sizes, as stated; "" when not stated
-	Time     int64  // as stated; 0 when not stated
-	Bound    ByteBound
-	Hash     string  // as stated; "" when not stated
-	Pieces   []Piece // in the order of the file
+	Tree   *topology.Tree // with the dead links
+	Window int            // exchanges; 1 when not stated
+	Sizes  string         // hash of the sizes, as stated; "" when not stated
+	Time   int64          // as stated; 0 when not stated
+	Bound  ByteBound
+	Hash   string  // as stated; "" when not stated
+	Pieces []Piece // in the order of the file
 }
 
 // A ByteBound is a lower bound on the time, as stated; Time is 0 when not stated.
@@ -102,7 +101,7 @@ func (r *orderedReader) fabric() error {
 	case r.h.routing != "" && r.h.routing != "pinned":
 		return r.h.wrong("routing", "routing %q: plans of version 2 are pinned", shorten([]byte(r.h.routing)))
 	}
-	r.file.Tree, r.file.Schedule, r.file.Hash, r.form = tree, r.h.schedule, r.h.hash, pathFormOf(tree.Shape)
+	r.file.Tree, r.file.Hash, r.form = tree, r.h.hash, pathFormOf(tree.Shape)
 	r.limit = min(r.room, r.file.Window*most(tree.Servers()))
 	return nil
 }

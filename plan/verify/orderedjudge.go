@@ -2,7 +2,6 @@ package verify
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strconv"
@@ -270,21 +269,6 @@ func compareFragments(a, b Size) int {
 	return cmp.Or(cmp.Compare(a.Exchange, b.Exchange), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst))
 }
 
-// digest returns "sha256:" and the digest of a head and n lines.
-func digest(head string, n int, line func(b []byte, i int) []byte) string {
-	h := sha256.New()
-	const block = 1 << 15
-	buf := append(make([]byte, 0, block+256), head...)
-	for i := range n {
-		if buf = append(line(buf, i), '\n'); len(buf) >= block {
-			h.Write(buf)
-			buf = buf[:0]
-		}
-	}
-	h.Write(buf)
-	return fmt.Sprintf("sha256:%x", h.Sum(nil))
-}
-
 func appendNumbers(b []byte, between byte, numbers ...int64) []byte {
 	for i, n := range numbers {
 		if i > 0 {
@@ -303,7 +287,7 @@ func (j *orderedJudge) sizesHash() string {
 		if s.Exchange > 0 {
 			b = appendNumbers(append(b, ','), ',', int64(s.Exchange))
 		}
-		return b
+		return append(b, '\n')
 	})
 }
 
@@ -324,6 +308,6 @@ func (j *orderedJudge) hash() string {
 		case p.Offset > 0:
 			b = appendNumbers(append(b, ' '), ' ', p.Offset)
 		}
-		return b
+		return append(b, '\n')
 	})
 }

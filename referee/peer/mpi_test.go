@@ -4,6 +4,10 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -65,6 +69,36 @@ func TestLayers(t *testing.T) {
 			expect.True(t, err == nil && got.value > 0, "%s: %+v, %v", s, got, err)
 		}
 	}
+}
+
+// TestPackedRunsAlone: the archive of scripts/pack-peers measures a row of both sides where no program is found but its own, and
+// nothing that Open MPI's installation here would give it.
+func TestPackedRunsAlone(t *testing.T) {
+	if mpi.Family != mpi.OpenMPI {
+		t.Skip("the archive has Open MPI")
+	}
+	dir := t.TempDir()
+	t.Setenv("OUT", filepath.Join(dir, "peers.tar.gz"))
+	for _, args := range [][]string{{"../../scripts/pack-peers"}, {"tar", "-C", dir, "-xzf", os.Getenv("OUT")}} {
+		out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput()
+		expect.MustTrue(t, err == nil, "%s: %v: %s", args[0], err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "evbench-peers/run"), "--rows", "barrier.*n=8", "--slots", "1", "--seconds", "0.1", "--json")
+	cmd.Env = []string{"PATH=" + filepath.Join(dir, "none"), "HOME=" + dir, "TMPDIR=" + dir}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	var d struct {
+		Machine machine
+		Rows    []struct {
+			Ours   []float64 `json:"our_slots"`
+			Theirs []float64 `json:"their_slots"`
+		}
+	}
+	expect.MustTrue(t, err == nil && json.Unmarshal(out, &d) == nil, "run: %v: %s", err, &stderr)
+	expect.True(t, len(d.Rows) == 1 && len(d.Rows[0].Ours) == 1 && len(d.Rows[0].Theirs) == 1, "rows %s", out)
+	ours := expect.Value(filepath.Glob(filepath.Join(dir, "evbench-peers/lib/libmpi.so*")))(t)
+	expect.True(t, len(ours) == 1 && strings.Contains(d.Machine.MPI, "Open MPI"), "libraries %q of %q", ours, d.Machine.MPI)
 }
 
 // TestARowFromEndToEnd measures one small row, and leaves nothing behind.

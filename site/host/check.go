@@ -1,12 +1,15 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"evbench/internal/answer"
 	"evbench/internal/hostlist"
 	"evbench/internal/show"
 )
@@ -184,4 +187,47 @@ func (e *BadHosts) Error() string {
 		fmt.Fprintf(&b, "\n  %s: %s", hostlist.Compress(by[r]), strings.ReplaceAll(r, "\n", "\n    "))
 	}
 	return b.String()
+}
+
+// Answer says whether this machine can carry a worker.
+func (a Answer) Answer() answer.Answer {
+	out := answer.Answer{Question: "Can this machine carry a worker?", Verdict: answer.Good}
+	problems := portReasons(a.Ports)
+	if a.AddressError != "" {
+		problems = append([]string{a.AddressError}, problems...)
+	}
+	if len(problems) > 0 {
+		out.Verdict, out.Sentence, out.Why = answer.Bad, "This machine cannot carry a worker.", problems
+		return out
+	}
+	out.Sentence = fmt.Sprintf("This machine can carry a worker: %d cores, %s.", a.Cores, a.Platform)
+	if len(a.Addresses) > 0 {
+		out.Why = []string{"data goes over " + strings.Join(a.Addresses, ", ")}
+	}
+	return out
+}
+
+func (a Answer) WriteText(w io.Writer) error {
+	lines := [][]string{
+		{"host", fmt.Sprintf("%s, %s, %d cores", a.Host, a.Platform, a.Cores)},
+		{"evbench", a.Version},
+		{"clock", a.Clock.UTC().Format(time.RFC3339Nano)},
+	}
+	for _, i := range a.Interfaces {
+		state, addrs := "up", fmt.Sprint(i.Addrs)
+		if !i.Up {
+			state = "down"
+		}
+		lines = append(lines, []string{i.Name, fmt.Sprintf("%s, MTU %d byte: %s", state, i.MTU, strings.ReplaceAll(strings.Trim(addrs, "[]"), " ", ", "))})
+	}
+	for _, addr := range a.Addresses {
+		lines = append(lines, []string{"chosen", addr})
+	}
+	if a.AddressError != "" {
+		lines = append(lines, []string{"chosen", "none: " + a.AddressError})
+	}
+	for _, p := range a.Ports {
+		lines = append(lines, []string{fmt.Sprintf("port %d", p.Port), cmp.Or(p.Error, "free")})
+	}
+	return show.Align(w, lines)
 }

@@ -100,13 +100,7 @@ func (i Interface) usable() []netip.Addr {
 }
 
 func oneFamily(all []netip.Addr) []netip.Addr {
-	var v4 []netip.Addr
-	for _, a := range all {
-		if a.Is4() {
-			v4 = append(v4, a)
-		}
-	}
-	if len(v4) > 0 {
+	if v4 := slices.DeleteFunc(slices.Clone(all), func(a netip.Addr) bool { return !a.Is4() }); len(v4) > 0 {
 		return v4
 	}
 	return all

@@ -200,7 +200,7 @@ func (p *Placement) put(host string, leaf int) error {
 
 // leavesOf returns for each leaf of the tree the leaf of the placement, -1 for none.
 func (p *Placement) leavesOf(t *topology.Tree, on [][]string) ([]int, error) {
-	leaves := lists.Make(t.Leaves(), func(i int) int { return i })
+	leaves := lists.Count[int](t.Leaves())
 	if len(p.names) == t.Leaves() {
 		return leaves, nil
 	}

@@ -26,8 +26,7 @@ type Ask struct {
 // started.
 func (s *SSH) Check(ctx context.Context, asks []Ask, w Needs) ([]Report, error) {
 	reports := make([]Report, len(asks))
-	all := lists.Make(len(asks), func(i int) int { return i })
-	s.ask(ctx, "checking", asks, all, reports)
+	s.ask(ctx, "checking", asks, lists.Count[int](len(asks)), reports)
 	if need := missing(reports, w); len(need) > 0 {
 		// Homes are often shared: the first copy may suffice.
 		s.copyTo(ctx, asks, need[:1], reports)

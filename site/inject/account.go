@@ -81,7 +81,7 @@ func Restore(ctx context.Context, path string, dry bool, show func(string), each
 		a.Links = append(a.Links, rows...)
 		return a, j.file.Close()
 	}
-	defer func() { err = closing(err, j) }()
+	defer func() { err = errors.Join(err, j.close()) }()
 	if j.torn != "" {
 		if err := j.write(j.state); err != nil {
 			return a, err

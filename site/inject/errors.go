@@ -1,7 +1,6 @@
 package inject
 
 import (
-	"errors"
 	"fmt"
 	"time"
 )
@@ -75,19 +74,3 @@ func leftDown(j *journal) error {
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-// joined keeps a single error unchanged, so that it is printed on one line.
-func joined(errs []error) error {
-	if len(errs) == 1 {
-		return errs[0]
-	}
-	return errors.Join(errs...)
-}
-
-// closing closes the journal and adds its error.
-func closing(err error, j *journal) error {
-	if closeErr := j.close(); closeErr != nil {
-		return errors.Join(err, closeErr)
-	}
-	return err
-}

@@ -8,6 +8,7 @@ package inject
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -89,10 +90,10 @@ func Open(o Options) (*Injector, error) {
 		return nil, err
 	}
 	if len(j.Down) > 0 {
-		return nil, closing(leftDown(j), j)
+		return nil, errors.Join(leftDown(j), j.close())
 	}
 	if err := j.begin(h); err != nil {
-		return nil, closing(err, j)
+		return nil, errors.Join(err, j.close())
 	}
 	i := &Injector{recipe: recipe, called: topology.Link.String, operate: operator{h}, journal: j, down: map[topology.Link]bool{}}
 	if o.Tree != nil {
@@ -188,14 +189,12 @@ func (i *Injector) raise(ctx context.Context, links []topology.Link) error {
 		if err == nil {
 			err = i.journal.up(l)
 		}
-		if err != nil {
-			errs = append(errs, err)
-		}
+		errs = append(errs, err)
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	return joined(errs)
+	return errors.Join(errs...)
 }
 
 // Pending returns the links that are down, or may be, according to the journal.
@@ -216,5 +215,5 @@ func (i *Injector) Close() error {
 		err = fmt.Errorf("%w; STILL DOWN by journal %s: %s; evbench failures restore %s",
 			err, i.journal.path, i.journal.names(), i.journal.path)
 	}
-	return closing(err, i.journal)
+	return errors.Join(err, i.journal.close())
 }

@@ -1,6 +1,7 @@
 package inject
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -64,11 +65,7 @@ func portRecipe(o Options, n *network.Network, p *network.Places, l topology.Lin
 }
 
 func (o *Options) portState(args ...string) Program {
-	program := o.program
-	if program == "" {
-		program = "ibportstate"
-	}
-	args = append([]string{program}, args...)
+	args = append([]string{cmp.Or(o.program, "ibportstate")}, args...)
 	if o.Host != "" {
 		return bySSH(o.Host, strings.Join(args, " "))
 	}

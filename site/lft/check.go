@@ -82,9 +82,15 @@ func Check(t *Tables, o Options) *Report {
 		Engine: t.Engine, Network: t.Net.Notation, Hosts: t.Net.Hosts(), Switches: t.Net.Switches(),
 		Others: t.Net.Others(), Ranked: o.Ranks != nil, Hops: []int64{}, Offences: []Offence{},
 	}
+	var faults [faultCount]int64
 	for _, v := range visitors {
 		r.add(&v.report)
+		for f, pairs := range v.faults {
+			faults[f] += pairs
+		}
 	}
+	r.NoEntry, r.DeadPorts, r.Loops = faults[NoEntry], faults[DeadPort], faults[Loop]
+	r.WrongHost, r.NoCable = faults[WrongHost], faults[NoCable]
 	slices.SortFunc(r.Offences, func(a, b Offence) int { return cmp.Or(a.LID-b.LID, int(a.leaf-b.leaf)) })
 	r.Offences = r.Offences[:min(len(r.Offences), visitors[0].first)]
 	for h := range network.Node(t.Net.Hosts()) {
@@ -110,11 +116,6 @@ func Check(t *Tables, o Options) *Report {
 func (r *Report) add(x *Report) {
 	r.LIDs += x.LIDs
 	r.Pairs += x.Pairs
-	r.NoEntry += x.NoEntry
-	r.DeadPorts += x.DeadPorts
-	r.Loops += x.Loops
-	r.WrongHost += x.WrongHost
-	r.NoCable += x.NoCable
 	r.UpAfterDown += x.UpAfterDown
 	r.OtherLIDs += x.OtherLIDs
 	r.OtherPairs += x.OtherPairs
@@ -130,21 +131,6 @@ func (r *Report) add(x *Report) {
 	r.Offences = append(r.Offences, x.Offences...)
 }
 
-func (r *Report) count(f Fault, pairs int64) {
-	switch f {
-	case NoEntry:
-		r.NoEntry += pairs
-	case DeadPort:
-		r.DeadPorts += pairs
-	case Loop:
-		r.Loops += pairs
-	case WrongHost:
-		r.WrongHost += pairs
-	case NoCable:
-		r.NoCable += pairs
-	}
-}
-
 // A checker is the visitor of Check.
 type checker struct {
 	t      *Tables
@@ -154,7 +140,8 @@ type checker struct {
 	height []int32
 	up     []uint8 // of the rest of the route from a switch: goesUp, illegal
 	first  int
-	report Report
+	report Report            // without faults
+	faults [faultCount]int64 // pairs
 }
 
 func newChecker(t *Tables, g *graph, o Options) *checker {
@@ -177,7 +164,7 @@ func newChecker(t *Tables, g *graph, o Options) *checker {
 // height: by rank, and among equals from the greater to the smaller GUID, as
 // OpenSM's updn does (osm_ucast_updn.c).
 func heights(n *network.Network, ranks []int) []int32 {
-	order := lists.Make(n.Switches(), func(i int) int { return i })
+	order := lists.Count[int](n.Switches())
 	slices.SortFunc(order, func(a, b int) int {
 		va, vb := n.Switch(a), n.Switch(b)
 		return cmp.Or(ranks[va]-ranks[vb], cmp.Compare(n.Info(vb).GUID, n.Info(va).GUID), a-b)
@@ -205,11 +192,8 @@ func (c *checker) visit(lid int, dst network.Node, column []uint8) {
 		c.report.Pairs += pairs
 		hops := c.tree.follow(l.sw)
 		if hops < 0 {
-			f := fault(hops)
-			if c.g.n.Leaf(dst).Node == network.NoNode {
-				f = NoCable
-			}
-			c.report.count(f, pairs)
+			f := c.fault(dst, hops)
+			c.faults[f] += pairs
 			c.keep(f.String(), l, dst, lid)
 			continue
 		}
@@ -229,14 +213,18 @@ func (c *checker) other(lid int, dst network.Node) {
 	for _, l := range c.g.leaves {
 		c.report.OtherPairs++
 		if hops := c.tree.follow(l.sw); hops < 0 {
-			f := fault(hops)
-			if c.g.n.Leaf(dst).Node == network.NoNode {
-				f = NoCable
-			}
 			c.report.OtherUnreachable++
-			c.keep(f.String(), l, dst, lid)
+			c.keep(c.fault(dst, hops).String(), l, dst, lid)
 		}
 	}
+}
+
+// fault says why a route with such hops does not arrive.
+func (c *checker) fault(dst network.Node, hops int32) Fault {
+	if c.g.n.Leaf(dst).Node == network.NoNode {
+		return NoCable
+	}
+	return fault(hops)
 }
 
 func (c *checker) keep(kind string, l leaf, dst network.Node, lid int) {

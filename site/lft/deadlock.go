@@ -1,6 +1,8 @@
 package lft
 
 import (
+	"math/bits"
+	"slices"
 	"sync/atomic"
 
 	"evbench/internal/parallel"
@@ -115,9 +117,7 @@ func (d *dependant) visit(lid int, dst network.Node, column []uint8) {
 func (d *dependencies) count() int {
 	n := 0
 	for _, w := range d.bits {
-		for ; w != 0; w &= w - 1 {
-			n++
-		}
+		n += bits.OnesCount64(w)
 	}
 	return n
 }
@@ -147,7 +147,7 @@ func (d *dependencies) cycle(lane int) []int32 {
 			next := d.g.channel(d.g.far[path[top]], uint8(p))
 			switch state[next] {
 			case onPath:
-				return since(path, next)
+				return path[slices.Index(path, next):]
 			case 0:
 				state[next] = onPath
 				path, port = append(path, next), append(port, 0)
@@ -166,14 +166,4 @@ func (d *dependencies) after(lane int, channel int32, from int) int {
 		}
 	}
 	return -1
-}
-
-// since returns the end of a path, from a channel on.
-func since(path []int32, c int32) []int32 {
-	for i := range path {
-		if path[i] == c {
-			return path[i:]
-		}
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"evbench/internal/answer"
 	"evbench/internal/show"
 	"evbench/site/network"
 )
@@ -155,4 +156,37 @@ func (r *Examination) writeDeadlocks(w io.Writer) {
 		fmt.Fprintf(w, " %s", n)
 	}
 	fmt.Fprintln(w)
+}
+
+// Answer says whether all hosts reach each other over the tables without a deadlock, and how long
+// the linear shift takes over them.
+func (r *Examination) Answer() answer.Answer {
+	a := answer.Answer{Question: "Do these tables connect all hosts?", Verdict: answer.Of(r.Valid && r.Deadlocks.Free())}
+	switch {
+	case r.Unreachable > 0:
+		a.Sentence = fmt.Sprintf("%d of %d pairs of hosts do not reach each other.", r.Unreachable, r.Pairs)
+	case r.NoLID > 0:
+		a.Sentence = fmt.Sprintf("%d of %d pairs of hosts reach each other, and %d have no route: %s has no LID.",
+			r.Pairs, r.Pairs+r.NoLID, r.NoLID, r.Unnamed)
+	case r.OtherUnreachable > 0:
+		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, but %s.", r.Pairs, r.othersMissed())
+	case !r.Valid:
+		a.Sentence = fmt.Sprintf("%s an entry that is wrong.", show.Plural(len(r.Offences), "route has", "routes have"))
+	case !r.Deadlocks.Free():
+		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, but packets can block each other in a cycle.", r.Pairs)
+		a.Why = []string{"a lossless network with these tables can deadlock"}
+	case r.Shift == nil:
+		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, without a deadlock.", r.Pairs)
+	case r.Shift.Conflicts == 0:
+		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, without a deadlock; an all-to-all by shifts (rank r to r+p in step p) shares no cable.", r.Pairs)
+	default:
+		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, without a deadlock; an all-to-all by shifts (rank r to r+p in step p) takes %.3f times as long as without shared cables.", r.Pairs, r.Shift.exchange(r.Hosts))
+	}
+	if r.NoLID > int64(r.Hosts-1) {
+		a.Why = []string{fmt.Sprintf("%d hosts have no LID", r.NoLID/int64(r.Hosts-1))}
+	}
+	if !r.Valid && len(r.Offences) > 0 {
+		a.Why = []string{"route " + r.Offences[0].Text}
+	}
+	return a
 }

@@ -3,6 +3,7 @@ package lft
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -153,15 +154,10 @@ const (
 
 // node reads a host, whose key is the GUID of its port, or a switch.
 func (s *savedReader) node(host bool, f []string) error {
-	key, err := guid(f[0])
-	if err != nil {
-		return err
-	}
-	other, err := guid(f[1])
-	if err != nil {
-		return err
-	}
-	lid, err := number(f[2], "LID", 0, maxLID)
+	key, noKey := guid(f[0])
+	other, noOther := guid(f[1])
+	lid, noLID := number(f[2], "LID", 0, maxLID)
+	err := cmp.Or(noKey, noOther, noLID)
 	if err != nil {
 		return err
 	}
@@ -199,19 +195,11 @@ func (s *savedReader) node(host bool, f []string) error {
 
 // other reads a port that is no host.
 func (s *savedReader) other(f []string) error {
-	port, err := guid(f[0])
-	if err != nil {
-		return err
-	}
-	own, err := guid(f[1])
-	if err != nil {
-		return err
-	}
-	lid, err := number(f[2], "LID", 0, maxLID)
-	if err != nil {
-		return err
-	}
-	lmc, err := number(f[3], "LMC", 0, maxLMC)
+	port, noPort := guid(f[0])
+	own, noOwn := guid(f[1])
+	lid, noLID := number(f[2], "LID", 0, maxLID)
+	lmc, noLMC := number(f[3], "LMC", 0, maxLMC)
+	err := cmp.Or(noPort, noOwn, noLID, noLMC)
 	if err != nil {
 		return err
 	}

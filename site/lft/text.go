@@ -151,10 +151,7 @@ func (d *dumpReader) entry(b []byte) error {
 		return nil
 	}
 	tail = bytes.TrimLeft(tail, " \t:")
-	end := 0
-	for end < len(tail) && tail[end] >= '0' && tail[end] <= '9' {
-		end++
-	}
+	end := len(tail) - len(bytes.TrimLeft(tail, "0123456789"))
 	sw := d.t.Net.Switch(d.cur)
 	port, err := strconv.ParseUint(string(tail[:end]), 10, 8)
 	if err != nil || int(port) > len(d.t.Net.Ends(sw)) && port != NoPort {
@@ -202,10 +199,7 @@ func hexAfter(s, mark string) (uint64, error) {
 	if !ok {
 		return 0, fmt.Errorf("no %q", strings.TrimSpace(mark))
 	}
-	end := 0
-	for end < len(s) && strings.IndexByte("0123456789abcdefABCDEF", s[end]) >= 0 {
-		end++
-	}
+	end := len(s) - len(strings.TrimLeft(s, "0123456789abcdefABCDEF"))
 	x, err := strconv.ParseUint(s[:end], 16, 64)
 	if err != nil {
 		return 0, fmt.Errorf("0x%.20s is not a number of 64 bits", s[:end])

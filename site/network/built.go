@@ -42,7 +42,8 @@ func (p *Places) at(n *Network, e End) int {
 // never returns the links that stand for no cable and for no dead one: those that a slower cable
 // beside faster ones lacks, and those of a leaf that has fewer cables than others to every spine. A
 // leaf is taken to have been built with as many cables to each spine as it has to one; where there
-// is one spine alone, with as many as any leaf.
+// is one spine alone, with as many as any leaf. No cable ever joined networks that none joins now, such as
+// the planes of hosts with several adapters.
 func (p *Places) never() (absent []topology.Link) {
 	t := p.Tree
 	if p.stack != nil {
@@ -55,6 +56,7 @@ func (p *Places) never() (absent []topology.Link) {
 	for id := 0; t.Spines() == 1 && id < t.LowerLinks(); id += t.Cables() {
 		all = max(all, len(p.distinct(id)))
 	}
+	part := p.parts()
 	for leaf := range t.Leaves() {
 		free, cables, most := make([][]topology.Link, t.Spines()), make([]int, t.Spines()), max(all, p.toASpine(leaf))
 		for k := range t.Spines() {
@@ -66,10 +68,30 @@ func (p *Places) never() (absent []topology.Link) {
 			cables[k] = len(p.distinct(t.LinkID(t.Cable(leaf, k, 0))))
 		}
 		for k, own := range free {
+			if a, b := part[p.nodes[leaf]], part[p.nodes[t.Leaves()+k]]; a > 0 && b > 0 && a != b {
+				absent = append(absent, own...)
+				continue
+			}
 			absent = append(absent, own[:max(0, len(own)-(most-cables[k])*p.usual)]...)
 		}
 	}
 	return absent
+}
+
+// parts numbers, from 1, the networks of leaves and spines that no cable joins, by switch.
+func (p *Places) parts() map[Node]int {
+	out := map[Node]int{}
+	if p.net.Notation != "" { // its cables are known
+		return out
+	}
+	for _, own := range p.net.SwitchParts() {
+		for _, i := range own {
+			if len(own) > 1 {
+				out[p.net.Switch(i)] = p.net.Index(p.net.Switch(own[0])) + 1
+			}
+		}
+	}
+	return out
 }
 
 // toASpine is the most cables that a leaf has to one spine.
@@ -104,16 +126,29 @@ func (p *Places) AsBuilt() string {
 		by[n] = append(by[n], t.SwitchName(leaf))
 		most = max(most, n)
 	}
-	var out []string
+	var out, notes []string
 	for n := 1; n < most; n++ {
 		if by[n] != nil {
 			out = append(out, fmt.Sprintf("%s %s to a spine", show.Few(by[n]), show.Plural(n, "cable", "cables")))
 		}
 	}
-	if out == nil {
+	if out != nil {
+		notes = append(notes, fmt.Sprintf("%s, where other leaves have %d", strings.Join(out, ", "), most))
+	}
+	var first []string // leaves, one of each part
+	parts := p.parts()
+	for leaf, seen := 0, map[int]bool{}; leaf < t.Leaves() && t.Levels() == 2; leaf++ {
+		if part := parts[p.nodes[leaf]]; part > 0 && !seen[part] {
+			first, seen[part] = append(first, t.SwitchName(leaf)), true
+		}
+	}
+	if len(first) > 1 {
+		notes = append(notes, fmt.Sprintf("no cable joins the networks of %s: --hosts takes hosts of one", show.Few(first)))
+	}
+	if notes == nil {
 		return ""
 	}
-	return fmt.Sprintf("taken as built, no cable dead: %s, where other leaves have %d", strings.Join(out, ", "), most)
+	return "taken as built, no cable dead: " + strings.Join(notes, "; ")
 }
 
 // built returns the network as Build made it, with all its cables; another network itself.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 )
 
@@ -119,11 +120,9 @@ func (s Survey) single(faults []fault) []string {
 	keys := slices.SortedFunc(maps.Keys(groups), func(a, b key) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), strings.Compare(a.why, b.why))
 	})
-	var out []string
-	for _, k := range keys {
-		out = append(out, fmt.Sprintf("%s cannot reach %s: %s", s.name(k.from), show.Few(groups[k]), k.why))
-	}
-	return out
+	return lists.Of(keys, func(k key) string {
+		return fmt.Sprintf("%s cannot reach %s: %s", s.name(k.from), show.Few(groups[k]), k.why)
+	})
 }
 
 func addresses(faults []fault) []string {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -201,9 +202,7 @@ func (e *Endpoint) Poll(ctx context.Context, done []transport.Op) (int, error) {
 	n := 0
 	err := e.drive(ctx, func() bool {
 		n = copy(done, e.done)
-		rest := copy(e.done, e.done[n:])
-		clear(e.done[rest:])
-		e.done = e.done[:rest]
+		e.done = slices.Delete(e.done, 0, n)
 		return e.woken.Swap(false) || n > 0
 	})
 	return n, err
@@ -287,12 +286,7 @@ func (e *Endpoint) orphaned() {
 }
 
 func (c *conn) waitsToSend() bool {
-	for _, t := range c.out.tasks {
-		if !t.reported && t.op.Kind != ownKind {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.out.tasks, func(t *task) bool { return !t.reported && t.op.Kind != ownKind })
 }
 
 func (e *Endpoint) Signal(ctx context.Context, to int, seq uint64) error {
@@ -332,7 +326,7 @@ func (e *Endpoint) Await(ctx context.Context, from int, seq uint64) error {
 			return gone
 		}
 		got = c.heard[0]
-		c.heard = c.heard[:copy(c.heard, c.heard[1:])]
+		c.heard = slices.Delete(c.heard, 0, 1)
 		return true
 	})
 	switch {

@@ -2,6 +2,7 @@ package rdma
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"unsafe"
 )
@@ -32,9 +33,7 @@ func (m *memory) alloc(n int, moved func()) ([]byte, error) {
 			return nil, err
 		}
 		i := sort.Search(len(m.pieces), func(i int) bool { return address(m.pieces[i].b) > address(r.b) })
-		m.pieces = append(m.pieces, region{})
-		copy(m.pieces[i+1:], m.pieces[i:])
-		m.pieces[i], m.room = r, r
+		m.pieces, m.room = slices.Insert(m.pieces, i, r), r
 	}
 	b := m.room.b[:n:n]
 	m.room.b = m.room.b[min(len(m.room.b), (n+align-1)/align*align):]

@@ -39,14 +39,6 @@ type Order struct {
 	Devices string // HOST/ADAPTER/ADAPTER,HOST/…: adapters for UCX, by rank on the host; "": none
 }
 
-// options are further options of mpirun while the plan is followed.
-func (o *Order) options() []string {
-	if o.Plan == "" {
-		return nil
-	}
-	return mpi.Eager(o.Eager)
-}
-
 // environment is the variables of the ranks: names and values.
 func (o *Order) environment() []string {
 	load := o.Library
@@ -77,7 +69,10 @@ func (l *Launcher) told(o *Order) []string {
 	if l.hydra {
 		return l.arguments(env, nil)
 	}
-	return l.arguments(o.options(), env)
+	if o.Plan == "" {
+		return l.arguments(nil, env)
+	}
+	return l.arguments(mpi.Eager(o.Eager), env)
 }
 
 // arguments are the launcher's arguments with further options. Those in each apply to every one of

@@ -2,6 +2,7 @@ package wrapped
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -83,6 +84,7 @@ func Prepare(ctx context.Context, o Options, s *Session, r *Report) error {
 	if err != nil {
 		return err
 	}
+	o.Out = cmp.Or(o.Out, filepath.Join(o.Temp, "plan.txt"))
 	if o.Order != nil {
 		return ordered(o, s, r, hosts)
 	}
@@ -91,9 +93,6 @@ func Prepare(ctx context.Context, o Options, s *Session, r *Report) error {
 		return fmt.Errorf("%s: %w", o.Network, err)
 	}
 	s.choose(j.Plan.Hosts)
-	if o.Out == "" {
-		o.Out = filepath.Join(o.Temp, "plan.txt")
-	}
 	if err := atomicfile.Write(o.Out, j.Write); err != nil {
 		return err
 	}
@@ -137,9 +136,6 @@ func ordered(o Options, s *Session, r *Report, hosts []Host) error {
 		return fmt.Errorf("%s: %w", o.Network, err)
 	}
 	s.choose(named)
-	if o.Out == "" {
-		o.Out = filepath.Join(o.Temp, "plan.txt")
-	}
 	if err := atomicfile.Write(o.Out, made.Write); err != nil {
 		return err
 	}
@@ -205,14 +201,16 @@ func (s *Session) follow(f *os.File, name string) error {
 	return err
 }
 
-func hostsOf(ctx context.Context, o Options, l *Launcher) ([]Host, error) {
+func hostsOf(ctx context.Context, o Options, l *Launcher) (out []Host, err error) {
 	list, from := network.AllHosts(o.Source.Net), o.Network
 	if !o.ByRank {
-		text, name, err := listOf(ctx, o, l)
-		if err != nil {
-			return nil, err
+		text := o.Hosts
+		if from = o.HostFile; text == "" {
+			from = "mpirun's map"
+			if text, err = l.Map(ctx); err != nil {
+				return nil, err
+			}
 		}
-		from = name
 		if list, err = network.ReadJob(strings.NewReader(text), o.Source.Net); err == nil && len(list.Names) != list.Hosts() {
 			err = fmt.Errorf("%d names for %d hosts of the network", len(list.Names), list.Hosts())
 		}
@@ -220,7 +218,6 @@ func hostsOf(ctx context.Context, o Options, l *Launcher) ([]Host, error) {
 			return nil, fmt.Errorf("%s: %w (--by-rank takes ranks for the hosts of the network in their order)", from, err)
 		}
 	}
-	var out []Host
 	for i, v := range list.Nodes {
 		h := Host{Node: v, Ranks: list.Slots}
 		at := i
@@ -245,15 +242,6 @@ func hostsOf(ctx context.Context, o Options, l *Launcher) ([]Host, error) {
 		return nil, fmt.Errorf("%s: %w", from, err)
 	}
 	return out, nil
-}
-
-// listOf returns the list of a job's hosts or, without one, mpirun's, and the list's name.
-func listOf(ctx context.Context, o Options, l *Launcher) (text, from string, err error) {
-	if o.Hosts == "" {
-		text, err = l.Map(ctx)
-		return text, "mpirun's map", err
-	}
-	return o.Hosts, o.HostFile, nil
 }
 
 // tables sets how the plan's tables, and those before, are installed in the network.

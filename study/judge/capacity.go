@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"evbench/scheduler"
+	"evbench/site/engines/minmax"
 	"evbench/site/network"
 	"evbench/topology"
 )
@@ -176,6 +177,7 @@ func (f *fabric) bound(left []fault) limit {
 	x := c.simple(f)
 	if f.even && f.traffic.bytes == nil {
 		x.phases, x.whole = math.Ceil(x.phases-1e-9), true
+		x.Bound.Phases = int(x.phases)
 		if f.traffic.plain() {
 			x.why = f.reason(x.Bound)
 		}
@@ -189,6 +191,35 @@ func (f *fabric) bound(left []fault) limit {
 		}
 	}
 	return out
+}
+
+// ofRoutes is the limit of all routes by the rates of cables where no tree has it; nil where it is not known.
+func (f *fabric) ofRoutes() *AtMost {
+	p, n := f.inexact, f.traffic.servers
+	if p == nil || !f.traffic.plain() || n > planHosts || f.rate != f.net.MessageRate(network.AllHosts(f.net).Nodes) {
+		return nil
+	}
+	wait, name, share := float64(f.traffic.most), "", 1.0
+	for i, v := range f.hosts.Nodes {
+		x := min(1, f.capacity(network.End{Node: v, Port: 1}))
+		if own := float64(max(f.traffic.sent[i], f.traffic.received[i])) / x; own > wait {
+			wait, name, share = own, f.name(v), x
+		}
+	}
+	over := minmax.OfTree(p, p.Tree)
+	if over == 0 {
+		return nil
+	}
+	a := &AtMost{Phases: max(wait, over), Witness: scheduler.KindLP, Why: "no routes load the fullest cable less, by its rate"}
+	if over <= wait {
+		a.Witness, a.Why = scheduler.KindServer, "the link of each host to its leaf is the limit, no uplink"
+		if name != "" {
+			a.Why = fmt.Sprintf("%s has a link of %s of the usual rate", name, percent(share))
+		}
+	}
+	a.Efficiency = float64(f.traffic.most) / a.Phases
+	a.Healthy = float64(f.traffic.most) / max(float64(f.traffic.most), minmax.OfTree(p, p.Tree.Healthy()))
+	return a
 }
 
 // coarse reports whether the bound comes from hosts, leaves and pods alone.

@@ -12,6 +12,7 @@ import (
 	"evbench/model/uneven"
 	"evbench/plan"
 	"evbench/site/engines"
+	"evbench/site/engines/minmax"
 	"evbench/site/lft"
 	"evbench/site/network"
 	"evbench/study/judge/foreign"
@@ -141,16 +142,19 @@ func TestJudgeSlowHostsAndFastCables(t *testing.T) {
 		in.Whole = in.Whole.WithRates(rates)
 		in.Net = in.Whole
 		p := expect.Value(network.Spineless(in.Net))(t)
-		made, about, err := uneven.Build(p.Tree, plan.Options{Schedule: "fors"}, p.Rates())
+		r := p.Rates()
+		if r.Faster || !p.Exact(p.Tree) {
+			r.Faster, r.Least = true, minmax.OfTree(p, p.Tree)
+		}
+		made, about, err := uneven.Build(p.Tree, plan.Options{Schedule: "fors"}, r)
 		what := fmt.Sprintf("seed %d, %s × %d, %d, mixed %t, %d hosts at %g", seed, notation, low, high, mixed, len(p.Rates().Hosts), share)
 		expect.MustTrue(t, err == nil && about.Time >= about.Least-1e-9 && float64(made.Phases()) >= float64(made.Bound.Phases), "%s: %v, %+v", what, err, about)
 		v := judged(t, in)
-		if v.AtMost == nil {
-			expect.MustTrue(t, p.Tree.Levels() == 3 && !p.Exact(p.Tree), "%s: %v", what, v.Notes)
+		expect.MustTrue(t, math.Ceil(v.AtMost.Phases-1e-6) == math.Ceil(about.Least-1e-6), "%s: judge %g, plan %g", what, v.AtMost.Phases, about.Least)
+		if !p.Exact(p.Tree) {
 			continue
 		}
 		levels[p.Tree.Levels()]++
-		expect.MustTrue(t, math.Ceil(v.AtMost.Phases-1e-6) == math.Ceil(about.Least-1e-6), "%s: judge %g, plan %g", what, v.AtMost.Phases, about.Least)
 		expect.MustTrue(t, math.Abs(v.Planned.Efficiency-float64(in.Whole.Hosts()-1)/about.Time) < 1e-9, "%s: judge plans %g, plan takes %g", what, v.Planned.Efficiency, about.Time)
 	}
 	expect.True(t, levels[2] == 30 && levels[3] >= 8, "judged by levels: %v", levels)
@@ -188,8 +192,8 @@ func TestJudgeSlowPods(t *testing.T) {
 	}
 	in = input(t, "FT(3;11,11,11)", "", "s1_0-s2_0")
 	v := judged(t, in)
-	expect.True(t, v.AtMost.Phases == (11*1320/10.0) && v.AtMost.Witness == "leaf0" && v.Repairs[0].Efficiency == 1,
-		"%+v, repairs %+v", v.AtMost, v.Repairs)
+	expect.True(t, v.AtMost.Phases == (11*1320/10.0) && v.AtMost.Witness == "leaf0" && v.Repairs[0].Efficiency == 1 &&
+		strings.Contains(v.AtMost.Why, "an exchange takes at least 1452 steps"), "%+v, repairs %+v", v.AtMost, v.Repairs)
 }
 
 // Phases by what links carry are those of package lft where all carry the same, and half as

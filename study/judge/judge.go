@@ -232,8 +232,13 @@ func (v *Verdict) note(format string, a ...any) { v.Notes = append(v.Notes, fmt.
 
 // fromTree adds the parts for the shape of a tree. It returns the bound, nil without one.
 func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, error) {
-	if f.tree == nil {
+	if v.AtMost = f.ofRoutes(); v.AtMost != nil {
+		v.Dead = f.inexact.Tree.DownNames()
+		v.note("no repairs or plan: %v", f.why)
+	} else if f.tree == nil {
 		v.note("no bound, repairs or plan: %v", f.why)
+	}
+	if f.tree == nil {
 		return nil, nil
 	}
 	t := f.tree

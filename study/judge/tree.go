@@ -21,6 +21,8 @@ type fabric struct {
 	places *network.Places // of the tree in whole
 	gaps   string          // cables of the tree that whole lacks
 
+	inexact *network.Places // of a tree that has not the bound of the network, so tree is nil
+
 	rate float64                 // of links, bit/s; 0: not known
 	slow map[network.End]float64 // ports of slow cables: what is left of their usual rate
 	// Every cable has the link rate, or none is known: equal. Every link of the tree has, where a
@@ -81,6 +83,7 @@ func (f *fabric) find() (*topology.Tree, *network.Places, error) {
 		p, err = p.For(f.net, f.hosts.Nodes)
 	}
 	if err == nil && !p.Exact(p.Tree) {
+		f.inexact = p
 		err = errors.New("no tree has the bound of three levels whose cables carry different numbers of messages at once; evbench plan has one")
 	}
 	if err != nil {

@@ -245,7 +245,7 @@ func (o *Options) points(n int, quick ...int) []int {
 	if o.Quick {
 		return quick
 	}
-	return lists.Make(n, func(i int) int { return i })
+	return lists.Count[int](n)
 }
 
 func (f *Figure) add(series string, x float64, label, unit string, values ...float64) *Row {

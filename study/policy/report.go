@@ -45,17 +45,13 @@ func (s *Setting) oneLink(ctx context.Context, w worst) (*OneLink, error) {
 	dead := deadOf([]topology.Link{w.link})
 	out := &OneLink{Link: w.link.String(), Failures: w.failures, DownSec: w.down.Seconds()}
 	for _, x := range []struct {
-		policy  failover.Policy
-		planned Dead
-		to      *float64
+		policy           failover.Policy
+		planned, avoided Dead
+		to               *float64
 	}{
-		{failover.FORS, "", &out.Healthy}, {failover.MinHop, "", &out.Sync}, {failover.Unsync, dead, &out.UnsyncOther}, {failover.FORS, dead, &out.FORS},
+		{failover.FORS, "", "", &out.Healthy}, {failover.MinHop, "", dead, &out.Sync}, {failover.Unsync, dead, dead, &out.UnsyncOther}, {failover.FORS, dead, dead, &out.FORS},
 	} {
-		avoided := dead
-		if x.to == &out.Healthy {
-			avoided = ""
-		}
-		rates, err := s.rateWith(ctx, x.policy, x.planned, []Dead{avoided})
+		rates, err := s.rateWith(ctx, x.policy, x.planned, []Dead{x.avoided})
 		if err != nil {
 			return nil, err
 		}

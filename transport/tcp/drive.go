@@ -205,13 +205,17 @@ func (b *bell) close() {
 // threads that can run, so that ranks gain from it also where they share processors. After each
 // miss twice as many waits go by without spinning.
 type spinner struct {
-	misses int // in a row
-	skip   int // waits without spinning left
+	lasts  time.Duration // at most
+	most   int           // misses that count: then one wait in 2^most spins
+	misses int           // in a row
+	skip   int           // waits without spinning left
 }
 
-const (
-	spinFor   = time.Millisecond // longer than most waits for 1 MiB on loopback
-	maxMisses = 8                // then one wait in 2^8 spins
+// spinData is longer than most waits for 1 MiB on loopback. Many ranks that share processors wait for
+// a signal longer than it takes to sleep, and would take turns in looking.
+var (
+	spinData   = spinner{lasts: time.Millisecond, most: 8}
+	spinSignal = spinner{lasts: 200 * time.Microsecond, most: 6}
 )
 
 // until returns true as soon as ready does, and false if that takes too long or was skipped.
@@ -220,14 +224,14 @@ func (s *spinner) until(ready func() bool) bool {
 		s.skip--
 		return false
 	}
-	for began := time.Now(); time.Since(began) < spinFor; {
+	for began := time.Now(); time.Since(began) < s.lasts; {
 		if ready() {
 			s.misses = 0
 			return true
 		}
 		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 	}
-	s.misses = min(s.misses+1, maxMisses)
+	s.misses = min(s.misses+1, s.most)
 	s.skip = 1<<s.misses - 1
 	return false
 }

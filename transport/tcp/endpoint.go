@@ -99,7 +99,7 @@ func (e *Endpoint) join(ctx context.Context) error {
 
 // newEndpoint makes an endpoint without connections. Close frees it.
 func (l *Listener) newEndpoint(g Group) (*Endpoint, error) {
-	e := &Endpoint{l: l, group: g, files: g.files(), pacer: l.o.Pace, find: map[key]*conn{}, opened: map[Path]bool{}, polling: polling{events: make([]unix.EpollEvent, 128)}}
+	e := &Endpoint{l: l, group: g, files: g.files(), pacer: l.o.Pace, find: map[key]*conn{}, opened: map[Path]bool{}, polling: polling{events: make([]unix.EpollEvent, 128), spin: spinData}}
 	e.sig.init(g.Partners)
 	var err error
 	if e.arena, err = g.memory(e.pacer != nil); err != nil {

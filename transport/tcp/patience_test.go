@@ -66,7 +66,7 @@ func TestDue(t *testing.T) {
 }
 
 func TestSpinnerGivesUpWhereWaitsAreLong(t *testing.T) {
-	var s spinner
+	s := spinSignal
 	looks := 0
 	never := func() bool { looks++; return false }
 	// tried[i]: whether wait i looked at all. After k misses in a row 2^k-1 waits go by.
@@ -85,11 +85,11 @@ func TestSpinnerGivesUpWhereWaitsAreLong(t *testing.T) {
 			break
 		}
 	}
-	expect.True(t, waits <= 1<<maxMisses, "%d waits go by without a try, want at most %d", waits, 1<<maxMisses)
+	expect.True(t, waits <= 1<<s.most, "%d waits go by without a try, want at most %d", waits, 1<<s.most)
 }
 
 func TestSpinnerComesBack(t *testing.T) {
-	var s spinner
+	s := spinSignal
 	s.until(func() bool { return false }) // a miss: the next wait goes by
 	ready := func() bool { return true }
 	expect.True(t, !s.until(ready), "the wait after a miss was tried")

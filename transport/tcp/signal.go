@@ -31,7 +31,7 @@ type signals struct {
 
 func (s *signals) init(partners []int) {
 	s.bell = make(chan struct{}, 1)
-	s.fds = map[int]int{}
+	s.fds, s.spin = map[int]int{}, spinSignal
 	for _, r := range partners {
 		s.fds[r] = -1
 	}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/topology"
 )
@@ -81,15 +82,12 @@ func (d *Cables) Amount(x float64) string {
 
 func (x *CaseTree) Cables() *Cables {
 	t, totals := x.Tree, x.Totals()
-	d := &Cables{Unit: "bytes", Hosts: "servers", Levels: make([][]Switch, 2), Most: slices.Max(totals)}
+	d := &Cables{Words: x.words(), Unit: "bytes", Hosts: "servers", Most: slices.Max(totals), Levels: [][]Switch{
+		lists.Make(t.Leaves(), func(leaf int) Switch { return Switch{fmt.Sprintf("leaf%d", leaf), t.On(leaf)} }),
+		lists.Make(t.Spines(), func(spine int) Switch { return Switch{Name: fmt.Sprintf("spine%d", spine)} }),
+	}}
 	if x.Loads != nil {
 		d.Unit = "messages"
-	}
-	for leaf := range t.Leaves() {
-		d.Levels[0] = append(d.Levels[0], Switch{fmt.Sprintf("leaf%d", leaf), t.On(leaf)})
-	}
-	for spine := range t.Spines() {
-		d.Levels[1] = append(d.Levels[1], Switch{Name: fmt.Sprintf("spine%d", spine)})
 	}
 	for id := range t.LowerLinks() {
 		l := t.LinkOf(id)
@@ -98,7 +96,6 @@ func (x *CaseTree) Cables() *Cables {
 			Low: Place{0, l.Leaf}, High: Place{1, l.Spine}, Up: totals[up], Down: totals[up+1], Title: x.title(l, totals), Dead: !t.LinkAlive(l), Timed: x.Timed[l] != "",
 		})
 	}
-	d.Words = x.words()
 	return d
 }
 

@@ -159,7 +159,7 @@ func (h *Heat) Add(row, column int, name string, v float64) {
 // bit/s, NaN for none.
 func Matrix(title string, cells []float64) *Figure {
 	n := int(math.Round(math.Sqrt(float64(len(cells)))))
-	g := &grid{positions: lists.Make(n, func(i int) int { return i }), cells: cells, measured: true}
+	g := &grid{positions: lists.Count[int](n), cells: cells, measured: true}
 	f := &Figure{Name: "matrix", Title: title, Caption: "Each square is one pair: row sends, column receives."}
 	f.Panels = append(f.Panels, g.panel("", 0, Source{Run: &results.Run{}}.scalesOf([]*grid{g})))
 	return f

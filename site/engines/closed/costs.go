@@ -22,11 +22,7 @@ type costs struct {
 
 func newCosts(switches, leaves int) costs {
 	words := (leaves + 7) / 8
-	c := costs{words, make([]uint64, switches*words)}
-	for i := range c.c {
-		c.c[i] = infinite * eight
-	}
-	return c
+	return costs{words, slices.Repeat([]uint64{infinite * eight}, switches*words)}
 }
 
 func (c costs) row(s int) []uint64 { return c.c[s*c.words : (s+1)*c.words] }
@@ -102,10 +98,7 @@ func (r *router) relaxAll(level []int32, to dir) {
 // the same port: the largest product of the numbers of switches above, over all
 // ways up to it (Procedure 1, §3.3). O(cables).
 func (r *router) dividers() {
-	r.divider = make([]int, r.net.Switches())
-	for s := range r.divider {
-		r.divider[s] = 1
-	}
+	r.divider = slices.Repeat([]int{1}, r.net.Switches())
 	for _, level := range r.graph.ranks {
 		for _, s := range level {
 			above := 0
