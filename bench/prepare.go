@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -181,7 +182,9 @@ func during(s *scenario.Scenario, c scenario.Case, p *plan.Plan, t *topology.Tre
 		return 0, nil // all servers wait for those that wait for the link
 	}
 	q, err := PlanFor(s, c, t)
-	if err != nil {
+	if _, apart := errors.AsType[failover.Apart](err); apart && c.Failover != nil {
+		return 0, nil
+	} else if err != nil {
 		return 0, err
 	}
 	if q.Schedule == nil {

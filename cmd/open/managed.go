@@ -51,6 +51,7 @@ func (m *managed) Watch(ctx context.Context, events chan<- failover.LinkEvent) e
 func (m *managed) manage(ctx context.Context, said <-chan failover.LinkEvent, events chan<- failover.LinkEvent) error {
 	down := map[topology.Link][2]bool{} // by end
 	due := time.NewTimer(time.Hour)
+	due.Stop() // until an end changes
 	defer due.Stop()
 	for {
 		select {
@@ -159,13 +160,17 @@ func (m *managed) Plan(ctx context.Context, servers *topology.Tree) (loop.Made, 
 	if err != nil {
 		return loop.Made{}, err
 	}
-	p, err := m.net.Again(m.plan, t, servers)
+	p, kept, err := m.net.Again(m.plan, t, servers)
 	if err != nil {
 		return loop.Made{}, err
 	}
+	source := failover.Computed
+	if kept {
+		source = failover.Kept
+	}
 	took := time.Since(began)
 	err = p.Judge()
-	return loop.Made{Plan: p, Source: failover.Computed, Took: took, Judged: time.Since(began) - took}, err
+	return loop.Made{Plan: p, Source: source, Took: took, Judged: time.Since(began) - took}, err
 }
 
 // Aid implements loop.Network: the manager's work, not evbench's.

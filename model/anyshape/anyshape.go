@@ -60,7 +60,7 @@ type Network struct {
 	loaded *lft.Tables // nil: none are given
 
 	mu    sync.Mutex
-	plans map[string]*over // by routing, dead cables, schedule, policy and roles
+	plans map[string]*over // by routing, dead cables, schedule, policy and roles; and by tables, schedule and roles
 }
 
 // Open opens the network of a notation or, with files, of a file; see scenario.Networks.
@@ -187,14 +187,17 @@ func (n *Network) Tables(p *plan.Plan, servers *topology.Tree) (*lft.Tables, err
 	return n.tables(p.Over.(*over).of, servers)
 }
 
-// Again plans the case of a plan over the tables that the network has now. servers has its dead links.
-func (n *Network) Again(p *plan.Plan, t *lft.Tables, servers *topology.Tree) (*plan.Plan, error) {
+// Again plans the case of a plan over the tables that the network has now. servers has its dead links. kept says
+// that there was an order for these tables.
+func (n *Network) Again(p *plan.Plan, t *lft.Tables, servers *topology.Tree) (again *plan.Plan, kept bool, err error) {
 	c := p.Over.(*over).of
-	x, err := n.follow(c, t, servers)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	x, kept, err := n.follow(c, t, servers)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return x.plan(c, servers), nil
+	return x.plan(c, servers), kept, nil
 }
 
 // Plan implements bench.Planner.
@@ -239,26 +242,29 @@ func (n *Network) over(c scenario.Case, servers *topology.Tree) (*over, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := n.follow(c, t, servers)
+	x, _, err := n.follow(c, t, servers)
 	if err != nil {
 		return nil, err
 	}
 	if first != nil {
-		x.Schedule, x.contends = first.Schedule, true
-	}
-	if n.plans == nil {
-		n.plans = map[string]*over{}
+		x.Plan.Schedule, x.contends = first.Schedule, true
 	}
 	n.plans[key] = x
 	return x, nil
 }
 
-// follow takes the order of a case over tables.
-func (n *Network) follow(c scenario.Case, t *lft.Tables, servers *topology.Tree) (*over, error) {
+// follow takes the order of a case over tables, or one that was kept. The lock is held.
+func (n *Network) follow(c scenario.Case, t *lft.Tables, servers *topology.Tree) (x *over, kept bool, err error) {
 	o := order.Options{Nodes: n.Nodes, Reads: roles(servers.Reads, len(n.Nodes)), Builds: roles(servers.Builds, len(n.Nodes))}
 	p, err := order.Follow(n.name, t, o)
 	if err != nil {
-		return nil, err
+		return nil, false, err
+	}
+	x = &over{Plan: p, net: n, of: c, contends: c.Schedule != schedules.PathColoring}
+	key := fmt.Sprint(order.Sum(t, p.Problem, p.Nodes), c.Schedule, o.Reads, o.Builds)
+	if was := n.plans[key]; was != nil {
+		p.Schedule = was.Schedule
+		return x, true, nil
 	}
 	switch c.Schedule {
 	case schedules.PathColoring:
@@ -266,7 +272,11 @@ func (n *Network) follow(c scenario.Case, t *lft.Tables, servers *topology.Tree)
 	case schedules.LinearShift:
 		p.Schedule = p.LinearShift()
 	}
-	return &over{Plan: p, net: n, of: c, contends: c.Schedule != schedules.PathColoring}, nil
+	if n.plans == nil {
+		n.plans = map[string]*over{}
+	}
+	n.plans[key] = &over{Plan: &order.Plan{Schedule: p.Schedule}}
+	return x, false, nil
 }
 
 // roles are the ranks that have one, nil if all do.

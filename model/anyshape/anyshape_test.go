@@ -90,15 +90,18 @@ func TestCables(t *testing.T) {
 // TestTimed: without a policy messages keep their order over the tables that the manager makes anew, and share
 // links; with reorder they get the order that a case has from whose start the cable is dead.
 func TestTimed(t *testing.T) {
+	var n *anyshape.Network // of the last
 	at := func(failures, failover string, links ...topology.Link) *plan.Plan {
 		s, planned := prepare(t, "topology: Dragonfly(1;4;1;4)\ncontrol: off\nfabric: {kind: lab, rate: 100Mbit/s}\ncases: [{schedule: path-coloring, routing: sssp, duration: 4s"+failover+failures+"}]\n")
 		tree := expect.Value(planned[0].Plan.Tree.Without(links...))(t)
+		n = s.Network.(*anyshape.Network)
 		return expect.Value(bench.PlanFor(s, planned[0].Case, tree))(t)
 	}
 	timed := ", failures: [{link: s1_0/3, at: 1s}]"
 	_, planned := prepare(t, "topology: Dragonfly(1;4;1;4)\ncontrol: off\ncases: [{schedule: path-coloring, routing: sssp"+timed+"}]\n")
 	link := planned[0].Timed[0].Links
-	kept, anew, dead := at(timed, "", link...), at(timed, ", failover: reorder", link...), at(", failures: [s1_0/3]", "")
+	kept, dead := at(timed, "", link...), at(", failures: [s1_0/3]", "")
+	anew := at(timed, ", failover: reorder", link...)
 	expect.Equal(t, anew.Hash(), dead.Hash(), "plans without the cable")
 	expect.OK(t, kept.Judge())
 	for src, dst := range kept.Tree.Pairs {
@@ -106,6 +109,11 @@ func TestTimed(t *testing.T) {
 		after, _ := kept.Schedule.At(src, dst)
 		expect.MustTrue(t, before == after, "%d to %d: phase %d, then %d", src, dst, before, after)
 	}
+	again, was, err := n.Again(anew, anyshape.LFT(anew), anew.Tree)
+	expect.True(t, err == nil && was && again.Hash() == anew.Hash(), "the order was not kept: %v", err)
+	// Servers that nothing joins are predicted to build nothing meanwhile.
+	_, apart := prepare(t, "topology: HyperX(2;3)\ncontrol: off\nduration: 4s\nfabric: {kind: lab, rate: 100Mbit/s}\ncases: [{schedule: path-coloring, routing: sssp, failover: reorder, failures: [{link: s1_0-s1_1, at: 1s}]}]\n")
+	expect.True(t, math.Abs(apart[0].Prediction.Efficiency-5.0/9/4) < 1e-9, "five messages in nine phases, for a quarter of the time: %g", apart[0].Prediction.Efficiency)
 	slow, fast := kept.Cost(plan.Equal, 1).Synchronised(), anew.Cost(plan.Equal, 1).Synchronised()
 	expect.True(t, slow < fast, "the old order over new tables has the efficiency %g, the new one %g", slow, fast)
 }
