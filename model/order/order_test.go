@@ -106,6 +106,12 @@ func drawn(t testing.TB, rng *rand.Rand) (*lft.Tables, order.Options) {
 		}
 		o.Reads[0], o.Builds[1] = true, true
 	}
+	if rng.IntN(4) == 0 { // of hosts with several adapters, equally many or not
+		each := 2 + rng.IntN(2)
+		for i := range o.Nodes {
+			o.Host = append(o.Host, i/each)
+		}
+	}
 	engine := []string{"opensm-minhop", "sssp", "updn"}[rng.IntN(3)]
 	tables, err := engines.Compute(engine, n, engines.Options{Partial: true})
 	if err != nil {
@@ -273,6 +279,42 @@ func TestExact(t *testing.T) {
 		}
 		exact := least(ways, func(network.End) int { return 1 }, p.Phases)
 		expect.MustTrue(t, exact == p.Phases, "%d hosts: an order of %d phases exists, and the plan has %d", hosts, exact, p.Phases)
+	}
+}
+
+// TestAdapters: what adapters of one host have for each other passes no link. Hosts with their adapters on one leaf, or on
+// one each, take a phase for each adapter of another host, and the judge agrees; it refuses a message inside a host.
+func TestAdapters(t *testing.T) {
+	tables := computed(t, "opensm-minhop", parsed(t, "FT(2;8,8)"))
+	for _, tt := range []struct {
+		apart               bool
+		each, hosts, phases int
+		made                string
+	}{
+		{true, 8, 8, 56, "linear-shift-by-switch"},
+		{true, 2, 5, 8, "linear-shift-by-switch"},
+		{true, 2, 1, 0, "linear-shift"},
+		{false, 2, 32, 62, "shift-by-host"},
+		{false, 4, 16, 60, "shift-by-host"},
+	} {
+		var o order.Options
+		for h := range tt.hosts {
+			for x := range tt.each {
+				o.Nodes, o.Host = append(o.Nodes, network.Node(tt.each*h+x)), append(o.Host, h)
+				if tt.apart {
+					o.Nodes[tt.each*h+x] = network.Node(8*x + h)
+				}
+			}
+		}
+		p := made(t, tables, o)
+		r := judged(t, p)
+		expect.True(t, p.Phases == tt.phases && p.Made == tt.made && r.Valid && r.Bound == float64(tt.phases), "%v, %d adapters on %d hosts: %d phases by %s, want %d by %s; %+v",
+			tt.apart, tt.each, tt.hosts, p.Phases, p.Made, tt.phases, tt.made, r)
+		var file bytes.Buffer
+		expect.Must(t, p.WriteText(&file))
+		f := expect.Value(verify.Read(strings.NewReader(file.String()+"0 0 1 -\n"), 1<<20))(t)
+		r = expect.Value(verify.Check(f, verify.Tables{}, 9))(t)
+		expect.True(t, slices.ContainsFunc(r.Offences, func(o verify.Offence) bool { return o.Kind == "no message" }), "%+v", r)
 	}
 }
 
