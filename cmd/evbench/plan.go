@@ -87,13 +87,21 @@ func ofAnyShape(c *cli.Context, err error) error {
 	return usagef("%w\n%s is a network all the same: for the best order of messages over its tables give --tables FILE, or --engine minmax", err, c.String("topology"))
 }
 
-// notTree returns the network of --topology, and why it is no tree; nil where it is one, or cannot be read.
+// notTree returns the network of --topology, and why it, or with --hosts their part of it, is no tree; nil
+// where it is one, or cannot be read.
 func notTree(c *cli.Context) (*netfile.Source, error) {
 	s, err := netfile.Read(c.String("topology"), 0)
 	if err != nil {
 		return nil, nil
 	}
-	_, why := network.Spineless(s.Whole)
+	p, why := network.Spineless(s.Whole)
+	if why == nil && c.IsSet("hosts") {
+		if job, err := netfile.ReadHosts(c.String("hosts"), s.Whole); err == nil {
+			if _, err = p.For(s.Whole, job.Nodes); errors.Is(err, network.ErrNoLeaf) {
+				why = fmt.Errorf("--hosts: %w", err)
+			}
+		}
+	}
 	return s, why
 }
 

@@ -161,12 +161,31 @@ func TestJobsFollow(t *testing.T) {
 	expect.Equal(t, j.end(), exitDone, "exit")
 }
 
-// TestJobsFollowInstalls has a real OpenSM load tables when jobs change, and when a cable dies.
+// TestJobsFollowInstalls has a real OpenSM load tables when jobs change, and when a cable dies. The aggregation node
+// of each switch keeps its routes.
 func TestJobsFollowInstalls(t *testing.T) {
 	ibtest.Need(t)
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	n := expect.Value(network.Parse("FT(2;4,8)", 0))(t)
+	whole := expect.Value(network.Parse("FT(2;4,8)", 0))(t)
+	var b network.Builder
+	for v := range network.Node(whole.Nodes()) {
+		if whole.IsHost(v) {
+			b.Host(whole.Info(v))
+		} else {
+			b.Switch(whole.Info(v), len(whole.Ends(v))+1)
+		}
+	}
+	for i := range whole.Switches() {
+		info := network.Info{Name: "Mellanox Technologies Aggregation Node", GUID: 0x0002c90900000000 + uint64(i)<<8}
+		info.Port = info.GUID + 1
+		v := whole.Switch(i)
+		expect.Must(t, b.Other(info, network.End{Node: v, Port: uint8(len(whole.Ends(v)) + 1)}, false))
+	}
+	for _, c := range whole.Cables() {
+		expect.Must(t, b.Cable(c.A, c.B))
+	}
+	n := expect.Value(b.Build().Numbered(0))(t)
 	live := liveOpenSM(t, n, in)
 	replace(t, in("jobs"), "1 h[0-15]\n")
 	j := startJobs(t, in("jobs"), "--discover", "sh "+in("discover.sh"), "--dir", dir, "--pid", fmt.Sprint(live.PID()),
@@ -195,6 +214,7 @@ func TestJobsFollowInstalls(t *testing.T) {
 		}
 		c := lft.Check(have, lft.Options{})
 		expect.True(t, c.OK(), "%+v", c.Offences)
+		expect.True(t, c.Others == 12 && c.OtherPairs == 12*8 && c.OtherUnreachable == 0, "aggregation nodes: %d, %d of %d do not arrive", c.Others, c.OtherUnreachable, c.OtherPairs)
 	}
 	installed(16)
 	replace(t, in("jobs"), "1 h[0-15]\n2 h[16-31]\n")

@@ -2,6 +2,7 @@ package network
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -246,6 +247,9 @@ func (p *Places) missing(n *Network) (dead []topology.Link) {
 	return dead
 }
 
+// ErrNoLeaf says that a host is on a switch above the leaves, or on none.
+var ErrNoLeaf = errors.New("has no cable to a leaf")
+
 // For returns the tree whose servers are the given hosts, on each leaf in their order. Links are
 // dead if network n, the same with fewer cables, has no cable for them.
 func (p *Places) For(n *Network, hosts []Node) (*Places, error) {
@@ -272,7 +276,7 @@ func (p *Places) For(n *Network, hosts []Node) (*Places, error) {
 		leaf, ok := at[n.Leaf(h).Node]
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("host %s has no cable to a leaf", n.info[h].Name)
+			return nil, fmt.Errorf("host %s %w", n.info[h].Name, ErrNoLeaf)
 		case seen[h]:
 			return nil, fmt.Errorf("host %s is in the job twice", n.info[h].Name)
 		}
