@@ -160,7 +160,10 @@ func overTime(c scenario.Case, t *topology.Tree, during func(t *topology.Tree) (
 		e, ok := known[links]
 		if !ok {
 			var err error
-			if e, err = during(t); err != nil {
+			if e, err = during(t); err != nil && at > 0 {
+				err = fmt.Errorf("at %s: %w", at, err)
+			}
+			if err != nil {
 				return 0, err
 			}
 			known[links] = e

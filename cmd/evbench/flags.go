@@ -156,15 +156,16 @@ func fileTree(c *cli.Context) (t *topology.Tree, places *network.Places, hosts [
 			fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", src, note)
 		}
 	}
-	return p.Tree, p, hostsOf(s.Whole, p.Host, ranks), p.Rates(), nil
+	return p.Tree, p, hostsOf(s.Whole, p.Host, nil, ranks), p.Rates(), nil
 }
 
-// hostsOf are the hosts of servers as the network names them, nil if two have the same name.
-func hostsOf(n *network.Network, servers []network.Node, ranks int) (hosts []plan.Host) {
+// hostsOf are the hosts of servers as the network names them, nil if two have the same name. host is that of each
+// server, its adapter; nil: each is a host.
+func hostsOf(n *network.Network, servers []network.Node, host []int, ranks int) (hosts []plan.Host) {
 	seen := map[string]bool{}
 	for i, v := range servers {
-		name := n.HostName(v)
-		if name == "" || len(name) > 63 || seen[name] {
+		name, again := n.HostName(v), host != nil && i > 0 && host[i] == host[i-1]
+		if name == "" || len(name) > 63 || seen[name] != again || again && name != hosts[i-1].Name {
 			return nil
 		}
 		seen[name] = true

@@ -151,7 +151,7 @@ func orderOf(c *cli.Context, s *netfile.Source, nodes []network.Node, hosts []pl
 	if err != nil {
 		return nil, err
 	}
-	p, err := order.Make(c.String("network"), t, order.Options{Nodes: nodes})
+	p, err := order.Make(c.String("network"), t, order.Options{Nodes: nodes, Host: wrapped.HostOf(hosts)})
 	if err != nil {
 		return nil, fmt.Errorf("--tables %s: %w", c.String("tables"), err)
 	}

@@ -22,6 +22,7 @@ import (
 	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/site/wrapped"
 )
 
 // planTables plans an order of messages over the tables of a network of any shape.
@@ -38,7 +39,7 @@ func planTables(c *cli.Context) error {
 	if err := checkPlans(len(job.Nodes), 1); err != nil {
 		return err
 	}
-	o := order.Options{Nodes: job.Nodes, Drop: c.Bool("drop-unreachable")}
+	o := order.Options{Nodes: job.Nodes, Host: job.Host, Drop: c.Bool("drop-unreachable")}
 	if o.Reads, err = ranksOf(c, "readers", s.Net, job.Nodes); err == nil {
 		o.Builds, err = ranksOf(c, "builders", s.Net, job.Nodes)
 	}
@@ -147,12 +148,28 @@ func notDelivered(c *cli.Context, err error) error {
 	return usage(err)
 }
 
-// namesIn are the hosts of a plan: those of the job's list or, in a file, of the network.
-func namesIn(s *netfile.Source, job network.Job) []plan.Host {
-	if s.Form != netfile.Notation && job.Names == nil {
-		return hostsOf(s.Net, job.Nodes, job.Slots)
+// namesIn are the hosts of a plan: those of the job's list or, in a file, of the network. Adapters have hosts in any
+// case, those without a name one of AnyHost.
+func namesIn(s *netfile.Source, job network.Job) (out []plan.Host) {
+	named := job.Names != nil && len(job.Names) == job.Hosts() // no host by two names
+	if !named && (s.Form != netfile.Notation || job.Host != nil) {
+		out = hostsOf(s.Net, job.Nodes, job.Host, job.Slots)
 	}
-	return namesOf(job)
+	if out != nil || !named && job.Host == nil {
+		return out
+	}
+	for i := range job.Nodes {
+		at := i
+		if job.Host != nil {
+			at = job.Host[i]
+		}
+		h := plan.Host{Name: wrapped.AnyHost + strconv.Itoa(at), Ranks: job.Slots, Order: i}
+		if named {
+			h.Name, h.Adapter = job.Names[at], job.Adapters[i]
+		}
+		out = append(out, h)
+	}
+	return out
 }
 
 // networkAndTables are a network of any shape, its tables, and the hosts of a job. A network without LIDs gets
@@ -179,21 +196,6 @@ func jobOf(c *cli.Context, n *network.Network) (network.Job, error) {
 	}
 	job, err := netfile.ReadHosts(c.String("hosts"), n)
 	return job, wrongIn("--hosts", err)
-}
-
-// namesOf are the hosts of a job as its list names them, nil without one.
-func namesOf(job network.Job) (out []plan.Host) {
-	if job.Names == nil {
-		return nil
-	}
-	for i := range job.Nodes {
-		at := i
-		if job.Host != nil {
-			at = job.Host[i]
-		}
-		out = append(out, plan.Host{Name: job.Names[at], Ranks: job.Slots, Adapter: job.Adapters[i], Order: i})
-	}
-	return out
 }
 
 // ranksOf is which hosts a flag names; nil without it.

@@ -70,7 +70,7 @@ func whatifOver(c *cli.Context) error {
 		return err
 	}
 	o := survey.OverOptions{
-		Name: c.String("topology"), Engine: c.String("tables-engine"), Roots: s.Roots, Nodes: job.Nodes,
+		Name: c.String("topology"), Engine: c.String("tables-engine"), Roots: s.Roots, Nodes: job.Nodes, Host: job.Host,
 		K: c.Int("k"), Sample: c.Int("sample"), Seed: c.Uint64("seed"), Good: c.Float64("good") / 100,
 	}
 	if !c.Bool("quiet") {

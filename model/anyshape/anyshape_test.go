@@ -114,6 +114,8 @@ func TestTimed(t *testing.T) {
 	// Servers that nothing joins are predicted to build nothing meanwhile.
 	_, apart := prepare(t, "topology: HyperX(2;3)\ncontrol: off\nduration: 4s\nfabric: {kind: lab, rate: 100Mbit/s}\ncases: [{schedule: path-coloring, routing: sssp, failover: reorder, failures: [{link: s1_0-s1_1, at: 1s}]}]\n")
 	expect.True(t, math.Abs(apart[0].Prediction.Efficiency-5.0/9/4) < 1e-9, "five messages in nine phases, for a quarter of the time: %g", apart[0].Prediction.Efficiency)
+	cut := expect.Value(scenario.Read("test.yaml", strings.NewReader("topology: HyperX(2;3)\nfabric: {kind: lab, rate: 100Mbit/s}\ncases: [{schedule: path-coloring, routing: sssp, failures: [{link: s1_0-s1_1, at: 1s}]}]\n")))(t)
+	expect.Error(t, expect.Err(bench.Prepare(cut)), "at 1s: no message is taken from h0 to h3 ")
 	slow, fast := kept.Cost(plan.Equal, 1).Synchronised(), anew.Cost(plan.Equal, 1).Synchronised()
 	expect.True(t, slow < fast, "the old order over new tables has the efficiency %g, the new one %g", slow, fast)
 }

@@ -127,7 +127,11 @@ func (p *Plan) Over(link, most int) (pairs [][2]int) {
 // Describe prints the figures.
 func (p *Plan) Describe(w io.Writer, f Figures) {
 	share := func(time float64) string { return show.Percent(float64(f.Load) / time) }
-	fmt.Fprintf(w, "  %s, %s, tables of %s\n\n", show.Plural(p.Problem.Hosts, "host", "hosts"), show.Plural(p.Messages(), "message", "messages"), p.Tables.Engine)
+	hosts := show.Plural(p.Problem.Hosts, "host", "hosts")
+	if own := len(p.ofHosts()); own > 0 {
+		hosts = fmt.Sprintf("%s, %d adapters", show.Plural(own, "host", "hosts"), p.Problem.Hosts)
+	}
+	fmt.Fprintf(w, "  %s, %s, tables of %s\n\n", hosts, show.Plural(p.Messages(), "message", "messages"), p.Tables.Engine)
 	lines := [][]string{
 		{"order", "steps", "of the link rate", ""},
 		{"planned", amount(f.Time), share(f.Time), "with a barrier after each step; " + made[p.Made]},
@@ -165,6 +169,7 @@ func (p *Plan) hostName(rank int) string { return p.Tables.Net.Name(p.Nodes[rank
 var made = map[string]string{
 	"linear-shift":           "the order of ranks is best",
 	"linear-shift-by-switch": "linear shift in the order of switches",
+	"shift-by-host":          "hosts are shifted, and their adapters",
 	"shift-by-port":          "the switches of a phase are shifted, and their ports",
 	"spread-by-port":         "the ports of a switch send to different switches",
 	"xor":                    "in step k each host sends to its own number xor k",

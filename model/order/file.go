@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/plan"
 	"evbench/site/lft"
 	"evbench/site/network"
@@ -98,6 +99,9 @@ func (p *Plan) covered() string {
 		guids[i] = fmt.Sprintf("0x%016x", p.Tables.Net.Key(v))
 	}
 	out := fmt.Sprintf("# hosts %d\n# guids %s\n", len(guids), strings.Join(guids, ","))
+	if p.host != nil {
+		out += "# adapters " + strings.Join(lists.Of(p.ofHosts(), func(own [2]int) string { return span(own[0], own[1]) }), ",") + "\n"
+	}
 	if p.Reads != nil {
 		out += "# readers " + ranges(p.Reads) + "\n"
 	}
@@ -150,14 +154,18 @@ func ranges(set []bool) string {
 		for i < len(set) && set[i] {
 			i++
 		}
-		switch {
-		case i == from+1:
-			out = append(out, strconv.Itoa(from))
-		case i > from:
-			out = append(out, fmt.Sprintf("%d-%d", from, i-1))
+		if i > from {
+			out = append(out, span(from, i-1))
 		}
 	}
 	return strings.Join(out, ",")
+}
+
+func span(first, last int) string {
+	if first == last {
+		return strconv.Itoa(first)
+	}
+	return fmt.Sprintf("%d-%d", first, last)
 }
 
 // Sum is the digest of all that tables say about the messages: of lines "host RANK GUID LID SWITCH PORT",

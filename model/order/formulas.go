@@ -9,7 +9,8 @@ func (p *Problem) LinearShift() *Schedule {
 	return p.formula("linear-shift", n-1, func(i, k int) int { return (i + k + 1) % n })
 }
 
-// Formulas are the closed forms that apply: linear shift by rank and by switch, shift by port, xor.
+// Formulas are the closed forms that apply: linear shift by rank and by switch, shift by
+// host, by port, xor.
 func (p *Problem) Formulas() iter.Seq[*Schedule] {
 	n := p.Hosts
 	by, at := make([]int, 0, n), make([]int, n) // hosts by switch, and their places
@@ -25,6 +26,13 @@ func (p *Problem) Formulas() iter.Seq[*Schedule] {
 	return func(yield func(*Schedule) bool) {
 		if n < 2 || !yield(p.LinearShift()) ||
 			!yield(p.formula("linear-shift-by-switch", n-1, func(i, k int) int { return by[(at[i]+k+1)%n] })) {
+			return
+		}
+		// In phase k, with a = k div adapters and b = k mod adapters, adapter x of host s sends to adapter x+b of
+		// host s+a.
+		if each := p.adapters(); each > 1 && !yield(p.formula("shift-by-host", n, func(i, k int) int {
+			return (i/each+k/each)%(n/each)*each + (i%each+k%each)%each
+		})) {
 			return
 		}
 		// In phase k, with a = k div ports and b = k mod ports, port x of switch s sends to port x+b of
@@ -50,6 +58,30 @@ func (p *Problem) Formulas() iter.Seq[*Schedule] {
 			yield(p.formula("xor", n-1, func(i, k int) int { return by[at[i]^(k+1)] }))
 		}
 	}
+}
+
+// adapters is how many each host has, 0 where they have unequally many.
+func (p *Problem) adapters() int {
+	each := 0
+	for _, own := range p.ofHosts() {
+		if n := own[1] - own[0] + 1; each == 0 || n == each {
+			each = n
+		} else {
+			return 0
+		}
+	}
+	return each
+}
+
+// ofHosts are the first and the last rank of each host where some have several adapters.
+func (p *Problem) ofHosts() (out [][2]int) {
+	for i, h := range p.host {
+		if i == 0 || h != p.host[i-1] {
+			out = append(out, [2]int{i, i})
+		}
+		out[len(out)-1][1] = i
+	}
+	return out
 }
 
 func (p *Problem) formula(name string, phases int, to func(host, phase int) int) *Schedule {

@@ -52,6 +52,7 @@ type Problem struct {
 	// Missing are pairs whose messages the tables do not deliver, if they are left out.
 	Missing [][2]int32
 
+	host  []int     // of each adapter where some hosts have several, else nil
 	block []int32   // of each host
 	place []int32   // of each host in its block
 	from  [][]int32 // hosts of a block: at most 64, on one switch, with one share
@@ -63,6 +64,9 @@ type Problem struct {
 // Options say which messages there are.
 type Options struct {
 	Nodes []network.Node // hosts, by rank
+	// Host is the host of each node where some have several, its adapters, which follow one another; nil: each is a
+	// host. Messages between adapters of one host pass no link, and are none here.
+	Host []int
 	// Reads and Builds say which hosts send and receive; nil: all.
 	Reads, Builds []bool
 	// Skip says which of their messages there are not; nil: none.
@@ -75,7 +79,7 @@ type Options struct {
 }
 
 func (o *Options) meets(src, dst int) bool {
-	return src != dst && (o.Reads == nil || o.Reads[src]) && (o.Builds == nil || o.Builds[dst]) && (o.Skip == nil || !o.Skip(src, dst))
+	return src != dst && (o.Host == nil || o.Host[src] != o.Host[dst]) && (o.Reads == nil || o.Reads[src]) && (o.Builds == nil || o.Builds[dst]) && (o.Skip == nil || !o.Skip(src, dst))
 }
 
 // A LostError is a message that the tables do not deliver.
@@ -96,7 +100,7 @@ func (e *LostError) Error() string {
 // NewProblem follows the tables for all messages: O(leaves · hosts · hops).
 func NewProblem(t *lft.Tables, o Options) (*Problem, error) {
 	n := len(o.Nodes)
-	p := &Problem{Hosts: n, Links: make([]Link, 2*n), block: make([]int32, n), place: make([]int32, n)}
+	p := &Problem{Hosts: n, host: o.Host, Links: make([]Link, 2*n), block: make([]int32, n), place: make([]int32, n)}
 	for i, v := range o.Nodes {
 		p.Links[i], p.Links[n+i] = Link{Node: v, Port: 1}, t.Net.Leaf(v)
 	}

@@ -154,7 +154,8 @@ func TestExchange(t *testing.T) {
 		said            string
 	}{
 		{"a rank a server", whole, "1", true, "MPI_IN_PLACE"},
-		{"over given tables", overTables(), "1", true, "MPI_IN_PLACE"},
+		{"over given tables", overTables(1, ""), "1", true, "MPI_IN_PLACE"},
+		{"adapters over given tables", overTables(2, strings.NewReplacer(" a ", " node0 ", " b ", " node1 ").Replace(railLines)), "2", true, "the communicator has 2 ranks, the plan 4"},
 		{"two on a host", hosts("node0 2", "node1 2"), "2", true, "the communicator has 2 ranks, the plan 4"},
 		{"others hosts", hosts("node7 2", "node1 2"), "2", false, "the plan has no host node0"},
 		{"other numbers of ranks", hosts("node0 1", "node1 3"), "2", false, "node0.cluster has more ranks than the plan's 1"},

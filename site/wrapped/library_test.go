@@ -112,25 +112,36 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// overTables is the text of a plan for four hosts over given tables.
-func overTables() string {
-	covered := "# hosts 4\n# guids 0x1,0x2,0x3,0x4\n# tables sha256:0\n"
+// overTables is the text of a plan over given tables for four adapters, so many of each host, with lines for hosts.
+func overTables(each int, lines string) string {
+	covered := "# hosts 4\n# guids 0x1,0x2,0x3,0x4\n"
+	if each > 1 {
+		covered += "# adapters 0-1,2-3\n"
+	}
+	covered += "# tables sha256:0\n"
 	body := ""
 	for k := range 3 {
 		for src := range 4 {
-			body += fmt.Sprintf("%d %d %d -\n", k, src, (src+k+1)%4)
+			if dst := (src + k + 1) % 4; src/each != dst/each {
+				body += fmt.Sprintf("%d %d %d -\n", k, src, dst)
+			}
 		}
 	}
-	return fmt.Sprintf("# evbench plan 3\n# network x\n%s# schedule path-coloring\n# phases 3\n# time 3\n# bound 3 h0\n# hash sha256:%x\n%s",
-		covered, sha256.Sum256([]byte(covered+body)), body)
+	return fmt.Sprintf("# evbench plan 3\n%s# network x\n%s# schedule path-coloring\n# phases 3\n# time 3\n# bound 3 h0\n# hash sha256:%x\n%s",
+		lines, covered, sha256.Sum256([]byte(covered+body)), body)
 }
+
+// railLines say that the adapters of overTables are of two hosts.
+const railLines = "# x-host 0 a 1\n# x-host 1 a 1\n# x-host 2 b 1\n# x-host 3 b 1\n"
 
 // TestOrdered: a plan over given tables has ranks of hosts for servers.
 func TestOrdered(t *testing.T) {
-	r, whole := newReader(t), overTables()
+	r, whole := newReader(t), overTables(1, "")
 	for _, tt := range []struct{ name, text, want string }{
 		{"whole", whole, "phases 3 ranks 4 slots 1 server0 :1 1/3 2/2 3/1 server1 :1 2/0 3/3 0/2 "},
 		{"named", strings.Replace(whole, "# network", "# x-host 1 b 2\n# x-host 0 a 1\n# x-host 2 c 1\n# x-host 3 d 1\n# network", 1), "ranks 5 slots 2 server0 a:1 "},
+		{"adapters", overTables(2, railLines), "server0 a:1 -1/3 2/2 3/-1 server1 a:1@0.1 2/-1 3/3 -1/2 "},
+		{"adapters without hosts", overTables(2, ""), "the plan leaves out messages of server0"},
 		{"other tables", strings.Replace(whole, "sha256:0\n", "sha256:1\n", 1), "the hash is not that"},
 		{"no hosts", strings.Replace(whole, "# hosts", "# x-hosts", 1), "the header must have hosts"},
 		{"hosts", strings.Replace(whole, "# hosts 4", "# hosts 0", 1), "the hash is not that"},
@@ -195,7 +206,8 @@ func FuzzPlan(f *testing.F) {
 	f.Add(whole)
 	f.Add(strings.Replace(whole, "plan 1\n", "plan 1\n# x-host 0 a 1\n# x-host 1 b 1\n", 1))
 	f.Add(strings.Replace(whole, "plan 1\n", "plan 1\n# x-host 3 a 1 x\n# x-host 0 a 1\n# x-host 2 b 1 y\n# x-host 1 b 1\n", 1))
-	f.Add(overTables())
+	f.Add(overTables(1, ""))
+	f.Add(overTables(2, railLines))
 	f.Add("# evbench plan 1\n# topology FT(2;2,2)\n# fill 2,2\n# down none\n# phases 3\n# hash sha256:0\n")
 	r := newReader(f)
 	f.Fuzz(func(t *testing.T, s string) {

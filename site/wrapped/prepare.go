@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -141,22 +142,35 @@ func ordered(o Options, s *Session, r *Report, hosts []Host) error {
 	}
 	r.Plan, r.Hosts, r.Phases = made.Hash, len(hosts), made.Phases
 	r.link, r.host = r.Ranks/r.Hosts, r.Ranks/r.Hosts
-	if own := distinct(named); made.Least > 0 && own == len(named) { // messages inside hosts pass no link
-		r.Bound = float64(len(hosts)-1) / made.Least
-	} else if own < len(named) {
-		r.Hosts, r.Adapters, r.Least = own, len(hosts), int(made.Least)
+	away := r.Hosts - 1
+	if of := HostOf(named); of != nil { // messages inside hosts pass no link
+		count := make([]int, of[len(of)-1]+1)
+		for _, h := range of {
+			count[h]++
+		}
+		r.Hosts, r.Adapters, r.Least, r.host = len(count), len(hosts), int(made.Least), slices.Min(count)
+		away = r.Adapters - r.host
+	}
+	if made.Least > 0 {
+		r.Bound = float64(away) / made.Least
 	}
 	s.Order.Plan, err = filepath.Abs(o.Out)
 	return err
 }
 
-// distinct returns how many hosts have these adapters.
-func distinct(adapters []plan.Host) int {
-	names := map[string]bool{}
-	for _, h := range adapters {
-		names[h.Name] = true
+// HostOf returns the host of each adapter, which follow one another; nil if each is a host.
+func HostOf(adapters []plan.Host) (of []int) {
+	hosts := -1
+	for i, a := range adapters {
+		if i == 0 || a.Name != adapters[i-1].Name {
+			hosts++
+		}
+		of = append(of, hosts)
 	}
-	return len(names)
+	if hosts == len(adapters)-1 {
+		return nil
+	}
+	return of
 }
 
 // taken uses a plan as it is, after checking that it is one.

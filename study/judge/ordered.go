@@ -25,7 +25,7 @@ func (v *Verdict) order(f *fabric, in Input) {
 		v.note("no order of messages was planned: more than %d hosts; evbench plan --tables does it", orderHosts)
 		return
 	}
-	p, err := order.NewProblem(in.Tables, order.Options{Nodes: f.hosts.Nodes, Skip: func(src, dst int) bool { return f.traffic.size(src, dst) == 0 }})
+	p, err := order.NewProblem(in.Tables, order.Options{Nodes: f.hosts.Nodes, Host: f.hosts.Host, Skip: func(src, dst int) bool { return f.traffic.size(src, dst) == 0 }})
 	if err != nil {
 		v.note("no order of messages was planned: %v", err)
 		return

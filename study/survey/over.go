@@ -24,6 +24,7 @@ type OverOptions struct {
 	Engine string // makes the tables anew for each set of dead cables
 	Roots  []network.Node
 	Nodes  []network.Node // hosts, by rank
+	Host   []int          // of each node where hosts have several adapters, or nil
 	K      int            // cables between switches that die at once
 	Sample int            // sets drawn; 0: all, of one cable each
 	Seed   uint64
@@ -126,7 +127,7 @@ func (o OverOptions) set(n *network.Network, dead []network.Cable) (x OverSet) {
 	t, err := engines.Compute(o.Engine, n.Without(dead, nil), engines.Options{Roots: o.Roots, Seed: o.Seed})
 	if err == nil {
 		var p *orders.Plan
-		if p, err = orders.Make(o.Name, t, orders.Options{Nodes: o.Nodes}); err == nil {
+		if p, err = orders.Make(o.Name, t, orders.Options{Nodes: o.Nodes, Host: o.Host}); err == nil {
 			x.Bound, x.Order, x.Linear = p.Bound.Time, p.Time(p.Schedule), p.Time(p.LinearShift())
 			return x
 		}

@@ -41,6 +41,7 @@ type File struct {
 	// are byte times.
 	Fragments []Fragment
 
+	host    []int  // of each rank: adapters of one host send each other nothing over the network
 	covered string // by the hash
 }
 
@@ -182,13 +183,16 @@ func (f *File) complete() (err error) {
 	if f.Reads, err = f.ranks("readers"); err == nil {
 		f.Builds, err = f.ranks("builders")
 	}
+	if err == nil {
+		err = f.adapters()
+	}
 	switch {
 	case err == nil && f.Sized() && len(f.Messages) > 0:
 		return errors.New("sizes: a message without bytes; write start, source, destination and bytes")
 	case err == nil && !f.Sized() && len(f.Fragments) > 0:
 		return fmt.Errorf("no line %q, and messages have bytes", "# sizes")
 	}
-	for _, key := range []string{"hosts", "guids", "readers", "builders", "undelivered", "tables", "sizes"} {
+	for _, key := range []string{"hosts", "guids", "adapters", "readers", "builders", "undelivered", "tables", "sizes"} {
 		if value, there := f.Header[key]; there {
 			f.covered += "# " + key + " " + value + "\n"
 		}
@@ -215,13 +219,8 @@ func (f *File) ranks(key string) ([]bool, error) {
 		return out, nil
 	}
 	for _, part := range strings.Split(text, ",") {
-		low, high, several := strings.Cut(part, "-")
-		a, err := strconv.Atoi(low)
-		b, also := a, error(nil)
-		if several {
-			b, also = strconv.Atoi(high)
-		}
-		if err = errors.Join(err, also); err != nil || a < 0 || b < a || b >= f.Hosts {
+		a, b, ok := f.span(part)
+		if !ok {
 			return nil, fmt.Errorf("%s: %.40q is no rank, nor ranks from 0 to %d", key, part, f.Hosts-1)
 		}
 		for i := a; i <= b; i++ {
@@ -229,4 +228,39 @@ func (f *File) ranks(key string) ([]bool, error) {
 		}
 	}
 	return out, nil
+}
+
+// span reads "3" or "0-3".
+func (f *File) span(text string) (first, last int, ok bool) {
+	low, high, several := strings.Cut(text, "-")
+	first, err := strconv.Atoi(low)
+	if last = first; several && err == nil {
+		last, err = strconv.Atoi(high)
+	}
+	return first, last, err == nil && first >= 0 && last >= first && last < f.Hosts
+}
+
+// adapters reads the ranks of each host where some have several adapters: "0-1,2-3". Without the line each has one.
+func (f *File) adapters() error {
+	text, there := f.Header["adapters"]
+	for i := range f.Hosts {
+		f.host = append(f.host, i)
+	}
+	if !there {
+		return nil
+	}
+	next := 0
+	for h, part := range strings.Split(text, ",") {
+		first, last, ok := f.span(part)
+		if !ok || first != next {
+			return fmt.Errorf("adapters: %.40q: write the ranks of each host, in their order, all from 0 to %d", part, f.Hosts-1)
+		}
+		for next <= last {
+			f.host[next], next = h, next+1
+		}
+	}
+	if next < f.Hosts {
+		return fmt.Errorf("adapters: rank %d has no host", next)
+	}
+	return nil
 }

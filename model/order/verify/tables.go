@@ -29,6 +29,7 @@ func readRoutes(r io.Reader, n *network.Network) (*routes, error) {
 	out, at, inside := &routes{net: n, port: make([][]uint8, n.Nodes())}, network.NoNode, false
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, 1<<20)
+	last := n.MaxLID() // looks at all nodes
 	for number := 1; in.Scan(); number++ {
 		line := in.Text()
 		if strings.HasPrefix(line, "Unicast lids") {
@@ -38,7 +39,7 @@ func readRoutes(r io.Reader, n *network.Network) (*routes, error) {
 			if at, inside = guids[guid]; !inside || err != nil {
 				return nil, fmt.Errorf("line %d: no switch of the network has the GUID %q", number, word)
 			}
-			out.port[at] = slices.Repeat([]uint8{255}, n.MaxLID()+1)
+			out.port[at] = slices.Repeat([]uint8{255}, last+1)
 			continue
 		}
 		if !inside || !strings.HasPrefix(line, "0x") {
@@ -46,7 +47,7 @@ func readRoutes(r io.Reader, n *network.Network) (*routes, error) {
 		}
 		words := strings.Fields(line)
 		lid, err := strconv.ParseUint(words[0], 0, 16)
-		if err == nil && len(words) > 1 && int(lid) <= n.MaxLID() {
+		if err == nil && len(words) > 1 && int(lid) <= last {
 			if port, err := strconv.ParseUint(words[1], 10, 8); err == nil {
 				out.port[at][lid] = uint8(port)
 			}

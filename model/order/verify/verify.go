@@ -80,7 +80,9 @@ func (r *Report) accuse(kind string, phase int, format string, args ...any) {
 }
 
 // meets reports whether a plan without lost messages has one from src to dst.
-func (f *File) meets(src, dst int) bool { return src != dst && f.Reads[src] && f.Builds[dst] }
+func (f *File) meets(src, dst int) bool {
+	return f.host[src] != f.host[dst] && f.Reads[src] && f.Builds[dst]
+}
 
 // pairs counts the messages of each pair, and of each host in a phase. Messages are sorted by phase.
 func (r *Report) pairs(f *File) {

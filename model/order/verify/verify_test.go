@@ -114,6 +114,9 @@ func TestRefuses(t *testing.T) {
 		{"# time ", "# time x", "time: "},
 		{"# bound ", "# bound x", "bound: "},
 		{"# tables", "# readers 0-9\n# tables", `readers: "0-9" is no rank, nor ranks from 0 to 5`},
+		{"# tables", "# adapters 0-1,3-5\n# tables", `adapters: "3-5": write the ranks of each host, in their order, all from 0 to 5`},
+		{"# tables", "# adapters 0-1,2\n# tables", "adapters: rank 3 has no host"},
+		{"# tables", "# adapters \n# tables", `adapters: ""`},
 		{"\n0 0 ", "\n0 zero ", `"zero" is no number`},
 		{"\n0 0 ", "\n0 0 7 ", "is no message"},
 	} {

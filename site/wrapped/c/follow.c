@@ -122,9 +122,6 @@ static void neighbours(struct row *r, const struct plan *p, const int *rank_of, 
 	r->beside = all - 1;
 }
 
-/* apart reports whether there is another server, on another host. */
-static int apart(const struct plan *p, int server, int other) { return other >= 0 && p->server[other].first != p->server[server].first; }
-
 /* partners fills in the row of this rank. In a phase each rank on a host sends to each rank on
  * another, in as many steps; step i goes to the rank i slots further. What the plan has for adapters
  * of one host is sent to neighbours, before the first phase. */
@@ -150,8 +147,8 @@ static int partners(struct state *s, const struct plan *p, const int *rank_of, i
 		err = snprintf(s->why, PLAN_WHY, "rank %d uses adapter %d of its host, the plan's is %d", s->row.rank, device_rank(), p->server[server].nth);
 	for (size_t i = 0; !err && i < steps; i++) {
 		int phase = i / k, further = i % k;
-		r->to[i] = apart(p, server, to[phase]) ? rank_of[to[phase] * k + (slot + further) % k] : -1;
-		r->from[i] = apart(p, server, from[phase]) ? rank_of[from[phase] * k + (slot + k - further) % k] : -1;
+		r->to[i] = plan_apart(p, server, to[phase]) ? rank_of[to[phase] * k + (slot + further) % k] : -1;
+		r->from[i] = plan_apart(p, server, from[phase]) ? rank_of[from[phase] * k + (slot + k - further) % k] : -1;
 	}
 	if (!err)
 		neighbours(r, p, rank_of, own);

@@ -301,7 +301,7 @@ static int read_all(struct plan *p, const char *text, size_t len, char why[PLAN_
 		else if (key_is(&h, line, line_end, "hash"))
 			hash = h;
 		else if (tables) {
-			static const char *const covered[] = {"guids", "readers", "builders", "undelivered", "tables"};
+			static const char *const covered[] = {"guids", "adapters", "readers", "builders", "undelivered", "tables"};
 			int add = key_is(&h, line, line_end, "hosts");
 			if (add)
 				count = h;
@@ -380,9 +380,11 @@ static int message(const struct plan *p, const char *at, const char *end, int *p
 	return *src < 0 || *dst < 0 || *src == *dst ? -1 : 0;
 }
 
+int plan_apart(const struct plan *p, int server, int other) { return other >= 0 && p->server[other].first != p->server[server].first; }
+
 int plan_row(const struct plan *p, int server, int *to, int *from, char why[PLAN_WHY])
 {
-	int err = 0, met = 0;
+	int err = 0, met = 0, others = 0;
 	char *seen = calloc(p->servers, 1); /* 1: sent to, 2: heard from */
 	if (!seen)
 		return wrong(why, "no memory");
@@ -402,10 +404,12 @@ int plan_row(const struct plan *p, int server, int *to, int *from, char why[PLAN
 				err = wrong(why, "server%d meets one twice, in phase %d", p->server[server].position, k);
 			*at = peer;
 			seen[peer] |= way;
-			met++;
+			met += plan_apart(p, server, peer);
 		}
 	}
-	if (!err && met != 2 * (p->servers - 1))
+	for (int i = 0; i < p->servers; i++)
+		others += plan_apart(p, server, i);
+	if (!err && met != 2 * others)
 		err = wrong(why, "the plan leaves out messages of server%d", p->server[server].position);
 	free(seen);
 	return err;

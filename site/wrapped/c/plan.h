@@ -37,8 +37,11 @@ struct plan {
 int plan_read(struct plan *p, const char *text, size_t len, char why[PLAN_WHY]);
 
 /* plan_row fills in with whom a server exchanges: phases numbers each, -1: nobody. It checks
- * that it sends to each other server once and hears from each once. */
+ * that it sends to each server of another host once and hears from each once. */
 int plan_row(const struct plan *p, int server, int *to, int *from, char why[PLAN_WHY]);
+
+/* plan_apart reports whether there is another server, on another host. */
+int plan_apart(const struct plan *p, int server, int other);
 
 /* plan_find returns the first server of the host with a name, or -1. A domain does not count. */
 int plan_find(const struct plan *p, const char *name);
