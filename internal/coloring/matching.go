@@ -1,6 +1,7 @@
 package coloring
 
 import (
+	"math"
 	"math/bits"
 	"math/rand/v2"
 )
@@ -80,19 +81,34 @@ func (c *colorer) takeUnits(p *piece, e []unit, w *worker, k, color int32) []uni
 	w.unmatched(c.nodes)
 	mate, exit, shift := w.mate, w.exit, c.shift&31
 	for first := range int32(c.nodes) {
-		for u := first; u != none; {
+		u := first
+		for {
 			i := u*k + below(src, k)
 			v := int32(e[i] >> shift)
+			next := mate[v]
+			if next == none && u == first { // most walks: nothing to move
+				w.taken[u], mate[v] = i, u
+				break
+			}
 			exit[u] = step{i, v}
-			u = mate[v]
+			if u = next; u == none {
+				augment(mate, w.taken, exit, first)
+				break
+			}
 		}
-		augment(mate, w.taken, exit, first)
 	}
-	rest := e[:0]
+	rest := 0
 	for u, i := range w.taken {
 		p.colors[u*p.degree+c.index(e[i])] = color
-		rest = append(rest, e[int32(u)*k:i]...)
-		rest = append(rest, e[i+1:int32(u+1)*k]...)
+		if from := int32(u) * k; k > 8 {
+			rest += copy(e[rest:], e[from:i])
+			rest += copy(e[rest:], e[i+1:from+k])
+		} else {
+			for j, x := range e[from : from+k] { // without a branch
+				e[rest] = x
+				rest += int(uint32((from+int32(j))^i+math.MaxInt32) >> 31)
+			}
+		}
 	}
-	return rest
+	return e[:rest]
 }

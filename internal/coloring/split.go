@@ -134,37 +134,31 @@ func (c *colorer) weighted(m *multigraph, w *worker, k, color int32) {
 // each takes half of every weight. Each node has an even number of odd copies, which are Euler
 // split.
 func (c *colorer) halve(m *multigraph, w *worker) (hi *multigraph) {
-	odd := w.units[:0]
+	w.units = sized(w.units, len(m.arcs)) // here and below written in any case, and kept if so: without a branch
+	n := 0
 	for _, a := range m.arcs {
-		if a.w%2 == 1 {
-			odd = append(odd, c.unit(a.v, 0))
-		}
+		w.units[n] = c.unit(a.v, 0)
+		n += int(a.w & 1)
 	}
-	w.units = odd
-	side := w.cycles(c, odd)
+	w.units = w.units[:n]
+	side := append(w.cycles(c, w.units), 0) // read once more behind the last
 	if w.depth == len(w.halves) {
 		w.halves = append(w.halves, &multigraph{})
 	}
 	hi = w.halves[w.depth]
 	hi.nodes, hi.start, hi.arcs = m.nodes, sized(hi.start, m.nodes+1), sized(hi.arcs, len(m.arcs))
-	from, nLo, nHi, nOdd := int32(0), int32(0), int32(0), 0
+	from, nLo, nHi, nOdd := int32(0), int32(0), int32(0), int32(0)
 	for u := range m.nodes {
 		end := m.start[u+1]
 		m.start[u], hi.start[u] = nLo, nHi
 		for _, a := range m.arcs[from:end] {
-			lo := a.w / 2
-			if a.w%2 == 1 {
-				lo += 1 - (side[nOdd&^1]^int32(nOdd))&1
-				nOdd++
-			}
-			if lo > 0 { // never ahead of the reading position
-				m.arcs[nLo] = arc{a.v, lo, a.first}
-				nLo++
-			}
-			if a.w > lo {
-				hi.arcs[nHi] = arc{a.v, a.w - lo, a.first + lo}
-				nHi++
-			}
+			odd := a.w & 1
+			lo := a.w/2 + odd&(1-(side[nOdd&^1]^nOdd)&1)
+			nOdd += odd
+			m.arcs[nLo] = arc{a.v, lo, a.first} // never ahead of the reading position
+			hi.arcs[nHi] = arc{a.v, a.w - lo, a.first + lo}
+			nLo += int32(uint32(-lo) >> 31)
+			nHi += int32(uint32(lo-a.w) >> 31)
 		}
 		from = end
 	}
@@ -231,11 +225,24 @@ func (c *colorer) units(p *piece, w *worker, x regular) {
 	if x.k == 0 {
 		return
 	}
+	if x.k == 2 {
+		c.two(p, w.cycles(c, x.e), x)
+		return
+	}
 	e, buf, half, k := x.e, x.buf, len(x.e)/2, x.k/2
 	w.split(c, e, buf[:half], buf[half:len(e)])
 	c.fork(len(e), w,
 		func(w *worker) { c.units(p, w, regular{buf[:half], e[:half], k, x.color}) },
 		func(w *worker) { c.units(p, w, regular{buf[half:len(e)], e[half:], k, x.color + k}) })
+}
+
+// two colours a 2-regular part by the sides of its edges.
+func (c *colorer) two(p *piece, side []int32, x regular) {
+	for u := range len(x.e) / 2 {
+		first, of := x.color+side[2*u]&1, p.colors[u*p.degree:][:p.degree]
+		of[c.index(x.e[2*u])] = first
+		of[c.index(x.e[2*u+1])] = 2*x.color + 1 - first
+	}
 }
 
 const none = -1
