@@ -67,13 +67,13 @@ func Read(src string, lmc int) (*Source, error) {
 		form, read = NetDump, ReadNetDump
 	case slurmLine.Match(first):
 		form, read = Slurm, ReadSlurm
-	case slurmYAML.Match(data) && yamlLine.Match(first):
+	case yamlLine.Match(first) && slurmYAML.Match(data):
 		form, read = Slurm, ReadSlurmYAML
 	case yamlLine.Match(first):
 		form, read = YAML, ReadYAML
 	case linkHead.Match(first):
 		form, read = LinkInfo, ReadLinkInfo
-	case tables.Match(data):
+	case bytes.Contains(data, []byte("START_NODES")) && tables.Match(data):
 		form, read = Ibdiagnet, ReadIbdiagnet
 	}
 	n, err := read(bytes.NewReader(data))

@@ -41,8 +41,12 @@ func (f *fabric) rates() {
 		}
 	}
 	note(own, host)
-	for _, cables := range f.storeys() {
-		note(cables, f.net.UsualRate(cables))
+	for i, cables := range f.storeys() {
+		r := f.net.UsualRate(cables)
+		note(cables, r)
+		if f.usual[i] = 1; r > 0 && f.rate > 0 {
+			f.usual[i] = r / f.rate
+		}
 	}
 	known := 0
 	for _, c := range append(own, switches...) {
@@ -248,17 +252,11 @@ type capacities struct {
 
 func (f *fabric) capacities(t *topology.Tree, left []fault) *capacities {
 	c := &capacities{t: t, link: make([]float64, t.AllLinks()), host: 1, wait: float64(f.traffic.most)}
-	usually := [2]float64{1, 1}
-	for i, cables := range f.storeys() {
-		if r := f.net.UsualRate(cables); r > 0 && f.rate > 0 {
-			usually[i] = r / f.rate
-		}
-	}
 	usual := func(l topology.Link) float64 {
 		if l.Above {
-			return usually[1]
+			return f.usual[1]
 		}
-		return usually[0]
+		return f.usual[0]
 	}
 	for id := range c.link {
 		if l := t.LinkOf(id); t.LinkAlive(l) {

@@ -170,7 +170,9 @@ type flow struct {
 }
 
 // flows are the flows of the leaves from..to-1.
-func (f *fabric) flows(from, to int) [2]flow {
+func (f *fabric) flows(from, to int) [2]flow { return f.crosses[[2]int{from, to}] }
+
+func (f *fabric) cross(from, to int) [2]flow {
 	out, in, t := flow{up: true}, flow{}, f.tree
 	for a := from; a < to; a++ {
 		for b := range t.Leaves() {

@@ -32,8 +32,10 @@ type fabric struct {
 	tablesFile string
 
 	traffic traffic
-	job     []int     // the place in the job of each server of the tree, by rank
-	demand  []float64 // between, of the tree
+	job     []int              // the place in the job of each server of the tree, by rank
+	demand  []float64          // between, of the tree
+	crosses map[[2]int][2]flow // flows of each leaf and each pod
+	usual   [2]float64         // rates of storeys, as shares of the link rate
 }
 
 // newFabric checks that each host has its cable, and finds the tree.
@@ -71,6 +73,14 @@ func (f *fabric) take(x traffic) (err error) {
 	x.servers, x.host = len(f.hosts.Nodes), f.hosts.Host
 	if f.traffic, err = newTraffic(x); err == nil && f.tree != nil {
 		f.demand = f.between()
+		crosses, t := map[[2]int][2]flow{}, f.tree
+		for i := range t.Leaves() {
+			crosses[[2]int{i, i + 1}] = f.cross(i, i+1)
+		}
+		for q := range t.Pods() {
+			crosses[[2]int{q * t.PodLeaves(), (q + 1) * t.PodLeaves()}] = f.cross(q*t.PodLeaves(), (q+1)*t.PodLeaves())
+		}
+		f.crosses = crosses
 	}
 	return err
 }
