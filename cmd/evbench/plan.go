@@ -56,7 +56,7 @@ func planAction(c *cli.Context) error {
 			a = slower.Answer(plan.Question(t), plans.Takes(p, cost), t)
 		}
 		fmt.Fprintln(w, a)
-		plans.Describe(w, p, cost)
+		plans.Describe(w, p, cost, slower.Bound())
 		slower.Describe(w, t)
 	})
 }

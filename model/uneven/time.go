@@ -1,11 +1,42 @@
 package uneven
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"evbench/scheduler"
 	"evbench/topology"
 )
+
+// rates say how long messages take.
+type rates struct {
+	t    *topology.Tree
+	leaf []int
+	host []float64 // by rank
+	link map[topology.Link]float64
+}
+
+func newRates(t *topology.Tree, r topology.Rates) *rates {
+	x := &rates{t, t.LeafOfRanks(), slices.Repeat([]float64{1}, t.Servers()), map[topology.Link]float64{}}
+	for _, s := range r.Slow {
+		x.link[s.Link] = 1 / s.Share
+	}
+	for _, h := range r.Hosts {
+		x.host[h.Rank] = 1 / h.Share
+	}
+	return x
+}
+
+func (x *rates) time(m scheduler.Message) float64 {
+	time := max(x.host[m.Src], x.host[m.Dst])
+	if m.Spine != scheduler.None && len(x.link) > 0 {
+		for _, l := range x.t.PathLinks(x.leaf[m.Src], x.leaf[m.Dst], x.t.PathOf(m.Spine, m.Top)) {
+			time = max(time, x.link[l])
+		}
+	}
+	return time
+}
 
 // Time returns how long all phases of a pinned schedule last, in message times. A phase lasts as
 // long as its slowest message. O(messages).
@@ -13,34 +44,117 @@ func Time(s *scheduler.Schedule, t *topology.Tree, r topology.Rates) (sum float6
 	if len(r.Slow)+len(r.Hosts) == 0 {
 		return float64(s.Phases)
 	}
-	share, host := map[topology.Link]float64{}, slices.Repeat([]float64{1}, s.Ranks)
-	for _, x := range r.Slow {
-		share[x.Link] = x.Share
-	}
-	for _, x := range r.Hosts {
-		host[x.Rank] = x.Share
-	}
-	leaf, phase := t.LeafOfRanks(), slices.Repeat([]float64{1}, s.Phases)
-	for src := range s.Ranks {
-		for dst := range s.Ranks {
-			k, spine := s.At(src, dst)
-			if !s.Meets(src, dst) {
-				continue
-			}
-			if phase[k] = max(phase[k], 1/host[src], 1/host[dst]); spine == scheduler.None {
-				continue
-			}
-			for _, l := range t.PathLinks(leaf[src], leaf[dst], t.PathOf(spine, s.Top(src, dst))) {
-				if x := share[l]; x > 0 {
-					phase[k] = max(phase[k], 1/x)
-				}
-			}
-		}
+	x, phase := newRates(t, r), slices.Repeat([]float64{1}, s.Phases)
+	for m := range s.All() {
+		phase[m.Phase] = max(phase[m.Phase], x.time(m))
 	}
 	for _, x := range phase {
 		sum += x
 	}
 	return sum
+}
+
+// InPhases returns what no schedule in phases takes less than, in message times, and with how many phases one
+// may take that. Least is below the phases of any; with full, no links of a leaf or a pod carry more at once
+// than there are. O(servers² · shares + leaves · phases).
+//
+// Of a share, let slow hosts be those with no more, which have it. A phase is slow if a slow host takes part.
+// There are as many slow phases as a slow host has messages, or as the slow messages of a leaf or pod need for
+// its links. In others the links of a leaf carry no more than one message of each fast host.
+func InPhases(t *topology.Tree, hosts []topology.SlowHost, least int, full bool) (time float64, phases int) {
+	time, phases = float64(least), least
+	leaf, slow, nested, most := t.LeafOfRanks(), make([]bool, t.Servers()), 0.0, 0
+	hosts = slices.SortedFunc(slices.Values(hosts), func(a, b topology.SlowHost) int { return cmp.Compare(a.Share, b.Share) })
+	for i, h := range hosts {
+		slow[h.Rank] = true
+		most = max(most, t.Load(h.Rank))
+		next := 1.0
+		if i < len(hosts)-1 {
+			next = hosts[i+1].Share
+		}
+		if next == h.Share {
+			continue
+		}
+		var cuts []cut
+		if full {
+			cuts = across(t, leaf, slow)
+		}
+		for _, c := range cuts {
+			most = max(most, ceil(c.slow, c.links))
+		}
+		least, nested = max(least, most), nested+float64(most)*(1/h.Share-1/next)
+		best, with := math.Inf(1), 0
+		for n := most; n <= least; n++ { // slow phases
+			all := least
+			for _, c := range cuts {
+				if quick := min(c.links, c.fast); quick > 0 {
+					all = max(all, n+ceil(c.all-n*c.links, quick))
+				}
+			}
+			if x := float64(all) + float64(n)*(1/h.Share-1); x < best {
+				best, with = x, all
+			}
+		}
+		if best > time {
+			time, phases = best, with
+		}
+	}
+	return max(time, float64(least)+nested), phases
+}
+
+func ceil(a, b int) int { return (a + b - 1) / b }
+
+// A cut is what leaves a leaf or a pod, or what enters it: messages, those of them that are slow, fast hosts on
+// the side that has fewer, and live links.
+type cut struct{ all, slow, fast, links int }
+
+func across(t *topology.Tree, leaf []int, slow []bool) (cuts []cut) {
+	n := t.Leaves()
+	group := func(leaf int) [2]int { return [2]int{leaf, n + t.Pod(leaf)} }
+	out, in := make([]cut, n+t.Pods()), make([]cut, n+t.Pods())
+	for id := range t.AllLinks() {
+		if l := t.LinkOf(id); t.LinkAlive(l) && l.Above {
+			out[n+l.Leaf].links++
+		} else if t.LinkAlive(l) {
+			out[l.Leaf].links++
+		}
+	}
+	var reads, builds int
+	for src, a := range leaf {
+		if t.Reads(src) && !slow[src] {
+			reads++
+		}
+		if t.Builds(src) && !slow[src] {
+			builds++
+		}
+		for i, g := range group(a) {
+			if t.Reads(src) && !slow[src] {
+				out[g].fast++
+			}
+			if t.Builds(src) && !slow[src] {
+				in[g].fast++
+			}
+			for dst, b := range leaf {
+				if to := group(b)[i]; to != g && t.Reads(src) && t.Builds(dst) {
+					out[g].all++
+					in[to].all++
+					if slow[src] || slow[dst] {
+						out[g].slow++
+						in[to].slow++
+					}
+				}
+			}
+		}
+	}
+	for g := range out {
+		fast := [2]int{out[g].fast, in[g].fast}
+		in[g].links = out[g].links
+		out[g].fast, in[g].fast = min(fast[0], builds-fast[1]), min(fast[1], reads-fast[0])
+		if out[g].links > 0 {
+			cuts = append(cuts, out[g], in[g])
+		}
+	}
+	return cuts
 }
 
 // Over returns which of some slow links have a message. O(messages).

@@ -13,6 +13,7 @@ import (
 	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/plan"
+	"evbench/routing"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
@@ -23,7 +24,8 @@ type Slower struct {
 	Hosts        []topology.SlowHost
 	Faster       bool    // as in topology.Rates, where no least number of phases is known
 	Tree         float64 // where one is: the bound of the tree, whose links carry less than the network's
-	Least        float64 // no plan takes less; 0: not known
+	Least        float64 // no exchange takes less; 0: not known
+	Phased       float64 // no plan takes less, whose phases last as long as their slowest message
 	Time, Other  float64 // of the plan, and of the one that uses all slow links; 0: not known
 	unit         string  // of times
 }
@@ -33,7 +35,7 @@ type Slower struct {
 // uses them, and its time is not known.
 //
 // No plan takes less than the bound of the tree with whole links, nor than a slow host needs for its
-// messages, one after the other.
+// messages, one after the other, nor than InPhases.
 func Build(t *topology.Tree, o plan.Options, r topology.Rates) (*plan.Plan, *Slower, error) {
 	least := 0.0 // the bound of the first plan, which uses all links
 	p, s, err := Around(t, r.Slow, "message times", func(t *topology.Tree) (*plan.Plan, float64, error) {
@@ -44,7 +46,15 @@ func Build(t *topology.Tree, o plan.Options, r topology.Rates) (*plan.Plan, *Slo
 		if least == 0 {
 			least = float64(p.Bound.Phases)
 		}
-		return p, Time(p.Schedule, t, r), nil
+		if o.Schedule != schedules.FORS {
+			return p, Time(p.Schedule, t, r), nil
+		}
+		keep := o.OnePath || cmp.Or(o.Objective, schedules.FewestPhases) != schedules.FewestPhases
+		if made := Gather(p.Schedule, t, r, p.Bound.Phases, keep); made != p.Schedule {
+			p.Schedule = made
+			p.Paths, err = routing.CountPaths(t, p.AllPaths()), p.Judge()
+		}
+		return p, Time(p.Schedule, t, r), err
 	})
 	if s == nil {
 		return p, s, err
@@ -59,6 +69,7 @@ func Build(t *topology.Tree, o plan.Options, r topology.Rates) (*plan.Plan, *Slo
 	if s.Time > 0 {
 		s.Uses = Over(p.Schedule, t, s.Uses)
 	}
+	s.Phased, _ = InPhases(t, r.Hosts, int(s.Least), s.Tree == 0 && !s.Faster)
 	for _, h := range r.Hosts {
 		s.Least = max(s.Least, float64(t.Load(h.Rank))/h.Share)
 	}
@@ -120,6 +131,22 @@ func (s *Slower) Any() bool {
 	return s.Faster || s.Tree > 0 || len(s.Uses)+len(s.Avoids)+len(s.Hosts) > 0
 }
 
+// Optimal reports whether no plan takes less time.
+func (s *Slower) Optimal() bool { return s.Time > 0 && !s.Faster && s.Time <= s.Phased*(1+1e-9) }
+
+// Bound says how far the plan is from what no plan takes less than, "" where links and hosts are alike.
+func (s *Slower) Bound() string {
+	switch {
+	case !s.Any():
+		return ""
+	case s.Faster || s.Phased == 0 || s.Time == 0:
+		return "not known"
+	case s.Optimal():
+		return fmt.Sprintf("%.6g: optimal", s.Phased)
+	}
+	return fmt.Sprintf("%.6g: gap %.6g above the bound", s.Phased, s.Time-s.Phased)
+}
+
 // Answer completes an answer where links or hosts differ. takes says how long the plan takes.
 func (s *Slower) Answer(a answer.Answer, takes string, t *topology.Tree) answer.Answer {
 	a.Verdict = answer.Unknown
@@ -127,19 +154,24 @@ func (s *Slower) Answer(a answer.Answer, takes string, t *topology.Tree) answer.
 	case s.Faster:
 		a.Sentence = takes + " with one message at a time on each link; some carry more, and the least is not known."
 		return a
-	case s.Time > 0 && s.Time <= s.Least*(1+1e-9):
+	case s.Optimal():
 		a.Verdict, a.Sentence = answer.Good, takes+": no plan is shorter."
 		for _, h := range s.Hosts {
-			if n := t.Load(h.Rank); float64(n)/h.Share >= s.Least*(1-1e-9) {
+			switch n := t.Load(h.Rank); {
+			case float64(n)/h.Share >= s.Phased*(1-1e-9):
 				a.Why = []string{fmt.Sprintf("%s has %d messages to send or to receive over a cable of %s of the link rate", t.HostName(h.Rank), n, show.Percent(h.Share))}
-				break
+			case a.Why == nil:
+				a.Why = []string{fmt.Sprintf("a phase lasts as long as its slowest message, and slow hosts such as %s take part in at least %d phases", t.HostName(h.Rank), n)}
 			}
 		}
 		return a
-	}
-	if s.Tree > 0 && s.Time > 0 {
-		a.Sentence = fmt.Sprintf("%s; no plan takes less than %.6g, and over tables of the engine minmax an order of messages may take less.", takes, s.Least)
-		a.Next = []string{answer.Typed(append(append([]string{"evbench", "plan"}, plan.TreeFlags(t)...), "--engine", "minmax")...)}
+	case s.Time > 0 && s.Phased > 0:
+		a.Sentence = fmt.Sprintf("%s: no plan takes less than %.6g, %.6g less than this one, and whether a shorter one exists is not known", takes, s.Phased, s.Time-s.Phased)
+		if s.Tree > 0 {
+			a.Sentence += "; over tables of the engine minmax an order of messages may take less"
+			a.Next = []string{answer.Typed(append(append([]string{"evbench", "plan"}, plan.TreeFlags(t)...), "--engine", "minmax")...)}
+		}
+		a.Sentence += "."
 		return a
 	}
 	if a.Sentence = takes + "; the least with slower links is not known."; s.Time == 0 {
@@ -157,6 +189,9 @@ func (s *Slower) Answer(a answer.Answer, takes string, t *topology.Tree) answer.
 func (s *Slower) Describe(w io.Writer, t *topology.Tree) {
 	if s.Tree > 0 {
 		fmt.Fprintf(w, "the bound of the tree, %.6g, is of planes that carry one message at a time; of the network, whose cables carry several, it is %.6g\n", s.Tree, s.Least)
+	}
+	if s.Phased > s.Least {
+		fmt.Fprintf(w, "%.6g is the bound of plans in phases, which last as long as their slowest message; that of links and hosts alone is %.6g\n", s.Phased, s.Least)
 	}
 	for _, x := range s.Avoids {
 		fmt.Fprintf(w, "%s (%s of the usual rate) counts as dead: with all slow links in use the plan takes %.6g %s\n", t.LinkName(x.Link), show.Percent(x.Share), s.Other, s.unit)

@@ -1,10 +1,17 @@
 package uneven_test
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"evbench/model/uneven"
 	"evbench/plan"
+	"evbench/scheduler"
+	"evbench/site/engines/minmax"
+	"evbench/site/network"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
@@ -36,4 +43,55 @@ func TestAtTheBound(t *testing.T) {
 			expect.Contains(t, slower.Answer(plan.Question(tree), plans.Takes(made, cost), tree).String(), "NOT KNOWN: ")
 		}
 	}
+}
+
+// Of random networks of two and three levels with slow hosts and fast cables, plans take no less than the bound, and
+// nearly all of those whose bound is that of the tree no more; the answer and the line below it say the same.
+func TestSlowHostsAtTheBound(t *testing.T) {
+	n := map[bool]int{}
+	for seed := range uint64(120) {
+		rng := rand.New(rand.NewPCG(seed, 77))
+		form := fmt.Sprintf("PGFT(2;%d,%d;1,%d;1,%d)", 1+rng.IntN(5), 2+rng.IntN(3), 1+rng.IntN(3), 1+rng.IntN(2))
+		if seed%2 == 1 {
+			form = fmt.Sprintf("PGFT(3;%d,%d,%d;1,%d,%d;1,1,%d)", 1+rng.IntN(4), 1+rng.IntN(3), 2+rng.IntN(2), 1+rng.IntN(2), 1+rng.IntN(2), 1+rng.IntN(2))
+		}
+		net := expect.Value(network.Parse(form, 0))(t)
+		net.Notation = "" // as from a file: fast cables count
+		share, slow, rates := []float64{0.25, 0.5, 0.75}[rng.IntN(3)], 1+rng.IntN(3), map[network.End]float64{}
+		low, high := 1+rng.IntN(2), 1+rng.IntN(2)
+		for i, c := range net.Cables() {
+			rates[c.A] = 100e9 * float64(high)
+			if net.IsHost(c.A.Node) {
+				rates[c.A] = 100e9
+				if i < slow && net.Hosts() > 2*slow {
+					rates[c.A] = 100e9 * share
+				}
+			} else if net.HostCount(c.A.Node)+net.HostCount(c.B.Node) > 0 {
+				rates[c.A] = 100e9 * float64(low)
+			}
+		}
+		p := expect.Value(network.Spineless(net.WithRates(rates)))(t)
+		r := p.Rates()
+		if r.Faster || !p.Exact(p.Tree) {
+			r.Faster, r.Least = true, minmax.OfTree(p, p.Tree)
+		}
+		first, _, err := scheduler.FORS(p.Tree, scheduler.Options{})
+		expect.Must(t, err)
+		_, s, err := uneven.Build(p.Tree, plan.Options{Schedule: "fors"}, r)
+		what := fmt.Sprintf("seed %d: %s × %d, %d, %d hosts at %g", seed, form, low, high, len(r.Hosts), share)
+		expect.MustTrue(t, err == nil && s.Time >= s.Phased-1e-9 && s.Phased >= s.Least-1e-9, "%s: %v, %+v", what, err, s)
+		expect.MustTrue(t, s.Time <= uneven.Time(first, p.Tree, r)+1e-9, "%s: %+v", what, s)
+		optimal := math.Abs(s.Time-s.Phased) < 1e-6
+		if !r.Faster {
+			n[optimal]++
+		}
+		if s.Any() {
+			a := s.Answer(plan.Question(p.Tree), "It takes", p.Tree).String()
+			gap := fmt.Sprintf("%.6g less than this one", s.Time-s.Phased)
+			expect.MustTrue(t, strings.Contains(a, "no plan is shorter") == optimal && strings.Contains(a, gap) == !optimal, "%s: %s, %+v", what, a, s)
+			gap = fmt.Sprintf("%.6g: gap %.6g above the bound", s.Phased, s.Time-s.Phased)
+			expect.MustTrue(t, strings.HasSuffix(s.Bound(), ": optimal") == optimal && (s.Bound() == gap) == !optimal, "%s: %s, %+v", what, s.Bound(), s)
+		}
+	}
+	expect.True(t, n[true] >= 90 && n[false] <= 2, "at the bound of the tree: %v", n)
 }

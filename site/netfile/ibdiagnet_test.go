@@ -117,6 +117,10 @@ func TestReadLinkInfo(t *testing.T) {
 		_, err := netfile.ReadLinkInfo(strings.NewReader(strings.Replace(linkInfo, c.old, c.new, 1)))
 		expect.True(t, err != nil && strings.Contains(err.Error(), c.want), "%v, want %q", err, c.want)
 	}
+	_, switches, _ := strings.Cut(linkInfo, "Switch:")
+	switches, _, _ = strings.Cut("Switch:"+switches, "CA:")
+	_, err := netfile.ReadLinkInfo(strings.NewReader(switches))
+	expect.Error(t, err, `line 2: port 1 of "leaf" leads to LID 4, and this text lists only switches: give the output of iblinkinfo without --switches-only`)
 }
 
 const linkInfo = `CA: a1 mlx5_0:

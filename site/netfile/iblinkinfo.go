@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -45,6 +46,9 @@ func ReadLinkInfo(r io.Reader) (*network.Network, error) {
 		for i := range n.links {
 			l := &n.links[i]
 			peer := byLID[l.peerLID]
+			if peer == nil && !slices.ContainsFunc(p.nodes, func(n *node) bool { return n.kind == adapter }) {
+				return nil, fmt.Errorf("line %d: port %d of %s leads to LID %d, and this text lists only switches: give the output of iblinkinfo without --switches-only", l.line, l.port, brief(n.name), l.peerLID)
+			}
 			if peer == nil || l.peerLID == 0 {
 				return nil, fmt.Errorf("line %d: port %d of %s leads to LID %d, which no port of this text has", l.line, l.port, brief(n.name), l.peerLID)
 			}

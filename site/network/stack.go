@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,6 +22,7 @@ type stack struct {
 	notes  []string        // how it was built
 	exact  bool            // no plan for the network is shorter than the bound of the tree, without dead links
 	each   bool            // and with them
+	why    string          // what is in the way where that is not so, "": cables carry different numbers of messages
 }
 
 // A story is a plane before it is divided: a switch of each pod, by index or -1, and the top switches
@@ -223,7 +225,7 @@ func (s *stacker) between(low, high int) (out bundle) {
 		if at := (End{a, uint8(i + 1)}); e.Node == b {
 			lanes := s.at(n, at)
 			if n.Rate(at) > s.rate*(float64(lanes)+0.02) && s.rate > 0 {
-				s.stack.exact = false // a part of a message more
+				s.stack.exact, s.stack.why = false, "some of whose cables carry a part of a message more"
 			}
 			out.lanes, out.count = append(out.lanes, slices.Repeat([]Cable{{at, e}}, lanes)...), out.count+1
 		}
@@ -271,7 +273,10 @@ func (s *stacker) even(x *story) {
 	}
 	full = full && all%max(1, x.lanes) == 0
 	_, low := most(x.low, -1)
-	_, high := most(x.high, -1)
+	lanes, high := most(x.high, -1)
+	if meshed && x.lanes <= 1 && lanes <= 1 {
+		s.stack.why = "in which planes with the same top switches differ in shape"
+	}
 	s.stack.exact, s.stack.each = s.stack.exact && (whole || full), s.stack.each && whole && low <= 1 && high <= 1
 }
 
@@ -470,6 +475,11 @@ func (s *stacker) link(id int, planes []plane) {
 // fewer: not where some cables carry more messages at once than the tree has links for them.
 func (p *Places) Exact(t *topology.Tree) bool {
 	return p.stack == nil || p.stack.exact && (p.stack.each || len(t.Dead()) == 0)
+}
+
+// Inexact says what of a tree that is not Exact is in the way.
+func (p *Places) Inexact() string {
+	return cmp.Or(p.stack.why, "whose cables carry different numbers of messages at once")
 }
 
 // twins notes which links are one cable, and which switches are one of the network.

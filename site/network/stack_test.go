@@ -54,6 +54,43 @@ func TestStackCapacities(t *testing.T) {
 	expect.True(t, exact >= 40 && above <= 3, "%d exact trees; %d of 150 plans are above the bound", exact, above)
 }
 
+// Two switches of each pod and two top switches, all joined but for one pair, by cables that are alike: planes differ
+// in shape, and no cable carries more messages than another.
+func TestInexactMesh(t *testing.T) {
+	var b network.Builder
+	var hosts, leaves, middles []network.Node
+	for i := range 8 {
+		hosts = append(hosts, b.Host(network.Info{Name: fmt.Sprint("h", i), LID: uint16(1 + i)}))
+	}
+	for i := range 4 {
+		leaves = append(leaves, b.Switch(network.Info{Name: fmt.Sprint("leaf", i), LID: uint16(20 + i)}, 4))
+	}
+	for i := range 4 {
+		middles = append(middles, b.Switch(network.Info{Name: fmt.Sprint("middle", i), LID: uint16(30 + i)}, 4))
+	}
+	tops := []network.Node{b.Switch(network.Info{Name: "top0", LID: 40}, 4), b.Switch(network.Info{Name: "top1", LID: 41}, 4)}
+	join := func(low, high network.Node, up, down int) {
+		expect.Must(t, b.Cable(network.End{Node: low, Port: uint8(up)}, network.End{Node: high, Port: uint8(down)}))
+	}
+	for i, h := range hosts {
+		join(h, leaves[i/2], 1, 1+i%2)
+	}
+	for i, l := range leaves {
+		for j := range 2 {
+			join(l, middles[i/2*2+j], 3+j, 1+i%2)
+		}
+	}
+	for i, m := range middles {
+		for j, top := range tops {
+			if i+j < 4 { // all but middle3 to top1
+				join(m, top, 3+j, 1+i)
+			}
+		}
+	}
+	p := expect.Value(network.Spineless(b.Build()))(t)
+	expect.True(t, !p.Exact(p.Tree) && p.Inexact() == "in which planes with the same top switches differ in shape", "%t: %s", p.Exact(p.Tree), p.Inexact())
+}
+
 // leastLoad is the least largest load of routes up and down a tree, split at will: a linear program over all of them,
 // solved by the simplex method (Bland's rule).
 func leastLoad(n *network.Network) float64 {

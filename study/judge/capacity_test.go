@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -158,6 +159,35 @@ func TestJudgeSlowHostsAndFastCables(t *testing.T) {
 		expect.MustTrue(t, math.Abs(v.Planned.Efficiency-float64(in.Whole.Hosts()-1)/about.Time) < 1e-9, "%s: judge plans %g, plan takes %g", what, v.Planned.Efficiency, about.Time)
 	}
 	expect.True(t, levels[2] == 30 && levels[3] >= 8, "judged by levels: %v", levels)
+}
+
+// What is no better than the present is not offered: orders, tables and plans where hosts are slow.
+func TestOnlyBetterIsOffered(t *testing.T) {
+	offered := map[string]int{}
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		in := input(t, fmt.Sprintf("PGFT(2;%d,%d;1,%d;1,1)", 2+rng.IntN(3), 2+rng.IntN(3), 1+rng.IntN(3)), "opensm-minhop")
+		in.Whole = slowed(t, in.Whole, map[string]float64{"h0": 0.5, "h3": []float64{0.25, 0.5, 1}[rng.IntN(3)]})
+		in.Net = in.Whole
+		in.Tables = in.Tables.Clone("opensm-minhop", in.Net)
+		v := judged(t, in)
+		now, text := v.Tables.Phased*(1+1e-9), ""
+		better := func(x float64) bool {
+			steps := float64(v.each)/x - float64(v.each)/v.Tables.Unphased
+			return x > now && (x >= v.Tables.Unphased/1.03 || steps <= 2)
+		}
+		for _, row := range v.Lines() {
+			text += row[0] + "\n"
+			offered[row[0]]++
+		}
+		expect.True(t, v.Ordered == nil || better(v.Ordered.Efficiency), "seed %d: order %+v, now %g", seed, v.Ordered, now)
+		expect.True(t, strings.Contains(text, "plan\n") == better(v.Planned.Efficiency), "seed %d: plan %+v, now %g", seed, v.Planned, now)
+		other := slices.ContainsFunc(v.Rerouted, func(x Tables) bool {
+			return x.Phased > v.Tables.Phased*(1+1e-9) || x.Unphased > v.Tables.Unphased*(1+1e-9)
+		})
+		expect.True(t, strings.Contains(text, "re-route\n") == other, "seed %d: %+v, now %+v", seed, v.Rerouted, v.Tables)
+	}
+	expect.True(t, offered["tables"] == 40 && offered["plan"] < 40, "offered: %v", offered)
 }
 
 // Of slow links a plan uses those with which it takes less time.

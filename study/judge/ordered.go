@@ -14,6 +14,16 @@ type Ordered struct {
 	Command    string  `json:"command"`
 }
 
+// better reports whether an efficiency in phases is more than the present one: what was measured, what the tables give
+// in phases, and, but for 3 % or two steps as in package order, what they allow at best without.
+func (v *Verdict) better(x float64) bool {
+	if m := v.Measured; m != nil && m.Limit == "" && x <= m.Efficiency*(1+1e-9) {
+		return false
+	}
+	t, each := v.Tables, float64(v.each)
+	return t == nil || x > t.Phased*(1+1e-9) && (x > t.Unphased || t.Phased > 0 && (1.03*x >= t.Unphased || each/x <= each/t.Unphased+2))
+}
+
 // orderHosts is up to how many hosts an order is made.
 const orderHosts = 512
 
@@ -31,6 +41,9 @@ func (v *Verdict) order(f *fabric, in Input) {
 		return
 	}
 	s := order.Best(p, -1)
+	if !v.better(float64(f.traffic.most) / p.Time(s)) {
+		return
+	}
 	from := []string{"--engine", in.Tables.Engine}
 	if in.TablesFile != "" {
 		from = []string{"--tables", in.TablesFile}

@@ -39,12 +39,24 @@ func (v *Verdict) planned(f *fabric, faults []fault) {
 			names[x.link] = x.name
 		}
 	}
+	var r topology.Rates
+	for rank, v := range f.places.Host {
+		if x := f.capacity(network.End{Node: v, Port: 1}); x < 1 {
+			r.Hosts = append(r.Hosts, topology.SlowHost{Rank: rank, Share: x})
+		}
+	}
 	c := f.capacities(f.tree, faults)
+	for id, x := range c.link {
+		if l := f.tree.LinkOf(id); x < 1 && f.tree.LinkAlive(l) {
+			r.Slow = append(r.Slow, topology.SlowLink{Link: l, Share: x})
+		}
+	}
 	p, about, err := uneven.Around(f.tree, slow, "", func(t *topology.Tree) (*Planned, float64, error) {
-		s, _, err := scheduler.FORS(t, scheduler.Options{})
+		s, b, err := scheduler.FORS(t, scheduler.Options{})
 		if err != nil {
 			return nil, 0, err
 		}
+		s = uneven.Gather(s, t, r, b.Phases, false)
 		p := &Planned{Schedule: s.Name, made: s}
 		p.Phases, p.Efficiency = f.time(s, c)
 		return p, 1 / p.Efficiency, nil

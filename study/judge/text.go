@@ -245,6 +245,9 @@ func (v *Verdict) advice(add func(string, string, ...any)) {
 	}
 	var all []string
 	for _, t := range v.Rerouted {
+		if t.Phased <= v.Tables.Phased*(1+1e-9) && t.Unphased <= v.Tables.Unphased*(1+1e-9) {
+			continue
+		}
 		if t.Phased == 0 {
 			all = append(all, fmt.Sprintf("%s %s without phases", t.Engine, percent(t.Unphased)))
 			continue
@@ -254,9 +257,11 @@ func (v *Verdict) advice(add func(string, string, ...any)) {
 	if len(all) > 0 {
 		add("re-route", "%s", strings.Join(all, "; "))
 	}
-	if p := v.Planned; p != nil && p.Phases == 0 {
+	if p := v.Planned; p == nil || !v.better(p.Efficiency) {
+		return
+	} else if p.Phases == 0 {
 		add("plan", "%s: %s without phases, with its own paths (evbench plan --sizes)", p.Schedule, percent(p.Efficiency))
-	} else if p != nil {
+	} else {
 		add("plan", "%s: %s in %s, with its own paths (evbench plan -s %s)", p.Schedule, percent(p.Efficiency), show.Plural(p.Phases, "phase", "phases"), p.Schedule)
 		if len(p.Uses) > 0 {
 			add("", "phases over %s last longer, and a plan without these links is no faster", show.Few(p.Uses))
@@ -292,7 +297,7 @@ func (v *Verdict) Answer() answer.Answer {
 	if verdict != answer.Good && v.Tables == nil && v.flags != nil {
 		a.Next = append(a.Next, answer.Typed(slices.Concat([]string{"evbench", "judge"}, v.flags, v.again, []string{"--engine", "opensm-minhop"})...))
 	}
-	if p := v.Planned; verdict != answer.Good && p != nil && v.flags != nil {
+	if p := v.Planned; verdict != answer.Good && p != nil && v.better(p.Efficiency) && v.flags != nil {
 		a.Next = append(a.Next, answer.Typed(slices.Concat([]string{"evbench", "plan"}, v.flags, []string{"-o", "plan.txt"})...))
 	}
 	return a

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 
 	"evbench/internal/parallel"
@@ -84,7 +83,7 @@ func (f *fabric) find() (*topology.Tree, *network.Places, error) {
 	}
 	if err == nil && !p.Exact(p.Tree) {
 		f.inexact = p
-		err = errors.New("no tree has the bound of three levels whose cables carry different numbers of messages at once; evbench plan has one")
+		err = fmt.Errorf("no tree has the bound of three levels %s; evbench plan has one", p.Inexact())
 	}
 	if err != nil {
 		return nil, nil, err

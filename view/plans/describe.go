@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -13,8 +14,9 @@ import (
 	"evbench/scheduler/schedules"
 )
 
-// Describe prints what a plan promises.
-func Describe(w io.Writer, p *plan.Plan, cost plan.Cost) {
+// Describe prints what a plan promises. Bound says how far it is from the least time where that is not the bound of
+// the tree, else "".
+func Describe(w io.Writer, p *plan.Plan, cost plan.Cost, bound string) {
 	fmt.Fprintf(w, "%s, %s, %s dead, schedule %s, routing %s%s\n",
 		p.Tree.Notation(), p.Tree.ServersText(), p.Tree.DeadText(), p.ScheduleName(), p.Routing, aim(p))
 	if p.Schedule.Moved > 0 {
@@ -27,7 +29,7 @@ func Describe(w io.Writer, p *plan.Plan, cost plan.Cost) {
 		fmt.Fprintf(w, "phases %d, bound %s; without routes contention is not checked\n", p.Phases(), boundText(p))
 		return
 	}
-	fmt.Fprintf(w, "phases %d, duration %.6g message times, bound %s\n", p.Phases(), cost.Duration, distance(p, cost))
+	fmt.Fprintf(w, "phases %d, duration %.6g message times, bound %s\n", p.Phases(), cost.Duration, cmp.Or(bound, distance(p, cost)))
 	if p.Paths != (routing.Paths{}) {
 		fmt.Fprintf(w, "paths at most %d %s from a leaf to a server: LMC %d, %s LIDs, %s LFT entries per switch\n",
 			p.Paths.Most, pathNoun(p), p.Paths.LMC, show.Commas(p.Paths.LIDs), show.Commas(p.Paths.Entries))
