@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	gatherWork  = 5_000_000 // messages looked at, each time that two phases may exchange some
-	gatherMost  = 20_000    // times
+	gatherWork  = 12_000_000 // messages looked at, each time that two phases may exchange some
+	gatherMost  = 40_000     // times
 	gatherRanks = 1024
 )
 
@@ -60,6 +60,7 @@ type gathering struct {
 	t      *topology.Tree
 	keep   bool            // paths
 	wires  []topology.Wire // of one message
+	held   []topology.Wire // that somebody crosses, by hold
 	time   []float64       // of a message
 	in     [][]int32       // messages of a phase
 	long   []float64       // what a phase takes, 0 of an empty one
@@ -218,13 +219,20 @@ func (g *gathering) reroute(p int) {
 			}
 		}
 	}
-	clear(g.at)
+	g.release()
 	if ok = ok && g.hold(p); !ok {
 		for i, m := range was {
 			g.all[i] = m
 		}
 	}
-	clear(g.at)
+	g.release()
+}
+
+func (g *gathering) release() {
+	for _, w := range g.held {
+		g.at[w] = 0
+	}
+	g.held = g.held[:0]
 }
 
 // hold notes who holds which wire in a phase, and reports whether none is shared.
@@ -234,7 +242,7 @@ func (g *gathering) hold(p int) bool {
 			if g.at[w] > 0 {
 				return false
 			}
-			g.at[w] = i + 1
+			g.at[w], g.held = i+1, append(g.held, w)
 		}
 	}
 	return true
