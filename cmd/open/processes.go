@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"evbench/fabric"
 	"evbench/internal/proc"
 	"evbench/internal/trust"
@@ -57,9 +55,7 @@ func (p Processes) Launch(ctx context.Context, j fabric.Job) (wait func() error,
 	if err := os.WriteFile(token, []byte(j.Token+"\n"), 0o600); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	ahead(0) // the workers begin with the priority of the caller
 	running, err := p.startAll(ctx, j, dir, token)
-	ahead(10)
 	if err != nil {
 		for _, x := range running {
 			err = errors.Join(err, x.cmd.Cancel())
@@ -71,26 +67,6 @@ func (p Processes) Launch(ctx context.Context, j fabric.Job) (wait func() error,
 		return nil, errors.Join(err, wait())
 	}
 	return wait, nil
-}
-
-// given is the niceness with which this process was started.
-var given = sync.OnceValue(func() int {
-	of20, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
-	if err != nil {
-		return 0
-	}
-	return 20 - of20
-})
-
-// ahead takes this process by so much niceness before its workers, where that is allowed: it decides what they
-// do next, for a moment now and then, and they take all processors in between.
-func ahead(by int) {
-	threads, _ := os.ReadDir("/proc/self/task") // without them all stay as they are
-	for _, t := range threads {
-		if id, err := strconv.Atoi(t.Name()); err == nil {
-			_ = unix.Setpriority(unix.PRIO_PROCESS, id, given()-by)
-		}
-	}
 }
 
 type process struct {
