@@ -178,15 +178,15 @@ func (p *Plan) line() func(b []byte, m scheduler.Message) []byte {
 	for i := range phase {
 		phase[i].add(' ')
 	}
-	k := lists.Make(p.Tree.Spines(), newDecimal)
+	k, plain := lists.Make(p.Tree.Spines(), newDecimal), p.Tree.Plain()
 	return func(b []byte, m scheduler.Message) []byte {
 		b = phase[m.Phase].append(b)
 		b = at[m.Src].append(b)
 		b = at[m.Dst].append(b)
 		if s, top := through(m.Src, m.Dst); s == scheduler.None {
 			b = append(b, '-')
-		} else {
-			b = appendRest(k[s].append(b), p.Tree.Wires, s, top)
+		} else if b = k[s].append(b); !plain {
+			b = appendRest(b, p.Tree.Wires, s, top)
 		}
 		return append(b, '\n')
 	}

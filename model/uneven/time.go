@@ -159,6 +159,9 @@ func across(t *topology.Tree, leaf []int, slow []bool) (cuts []cut) {
 
 // Over returns which of some slow links have a message. O(messages).
 func Over(s *scheduler.Schedule, t *topology.Tree, slow []topology.SlowLink) (used []topology.SlowLink) {
+	if len(slow) == 0 {
+		return nil
+	}
 	has, leaf := map[topology.Link]bool{}, t.LeafOfRanks()
 	for m := range s.All() {
 		if m.Spine != scheduler.None {
