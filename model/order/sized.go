@@ -25,8 +25,9 @@ type Sized struct {
 	Time  int64
 	Least int64 // no order over these tables takes less, by the witness Bound.Link
 
-	took  []int64 // how long each fragment takes
-	ranks int64   // what the order of ranks takes
+	links [][]int32 // that each fragment passes
+	took  []int64   // how long each fragment takes
+	ranks int64     // what the order of ranks takes
 }
 
 // MakeSized follows the tables for all fragments that have bytes, and takes the shortest of three list schedules: a
@@ -39,17 +40,21 @@ func MakeSized(name string, t *lft.Tables, o Options, bytes []int64) (*Sized, er
 	if err != nil {
 		return nil, err
 	}
-	s := &Sized{Plan: p, Bytes: slices.Clone(bytes), took: make([]int64, n*n), Time: math.MaxInt64}
+	s := &Sized{Plan: p, Bytes: slices.Clone(bytes), links: make([][]int32, n*n), took: make([]int64, n*n), Time: math.MaxInt64}
 	for m, size := range s.Bytes {
-		if size > 0 && !p.Meets(m/n, m%n) { // not of these roles
+		switch {
+		case size == 0:
+		case p.Meets(m/n, m%n):
+			s.links[m] = append([]int32{int32(m / n), int32(n + m%n)}, s.Between(m/n, m%n)...)
+		default: // not of these roles
 			s.Bytes[m] = 0
 		}
 	}
-	s.bound()
-	phases := Best(p.Problem, -1)
 	load := s.loads()
+	s.bound(load)
+	phases := Best(p.Problem, -1)
 	fullest := func(m int) (most float64) {
-		for _, l := range s.links(m) {
+		for _, l := range s.links[m] {
 			most = max(most, load[l])
 		}
 		return most
@@ -71,17 +76,12 @@ func MakeSized(name string, t *lft.Tables, o Options, bytes []int64) (*Sized, er
 	return s, nil
 }
 
-func (s *Sized) links(m int) []int32 {
-	n := s.Problem.Hosts
-	return append([]int32{int32(m / n), int32(n + m%n)}, s.Between(m/n, m%n)...)
-}
-
 // loads is how long each link needs for its bytes.
 func (s *Sized) loads() []float64 {
 	load := make([]float64, len(s.Links))
 	for m, size := range s.Bytes {
 		if size > 0 {
-			for _, l := range s.links(m) {
+			for _, l := range s.links[m] {
 				load[l] += float64(size) / (float64(s.Room[l]) * s.Share[l])
 			}
 		}
@@ -89,8 +89,8 @@ func (s *Sized) loads() []float64 {
 	return load
 }
 
-// bound sets the bound and its witness, and how long fragments take.
-func (s *Sized) bound() {
+// bound sets the bound and its witness, and how long fragments take. load is that of each link.
+func (s *Sized) bound(load []float64) {
 	n := s.Problem.Hosts
 	phase := make([][]float64, n) // of the order of ranks, by link
 	for k := range phase {
@@ -102,20 +102,20 @@ func (s *Sized) bound() {
 			continue
 		}
 		share, k := 1.0, (m%n-m/n+n)%n
-		for _, l := range s.links(m) {
+		for _, l := range s.links[m] {
 			share = min(share, s.Share[l])
 			phase[k][l] += float64(size) / (float64(s.Room[l]) * s.Share[l])
 		}
 		s.took[m] = ceil(float64(size) / share)
 		s.Least = max(s.Least, s.took[m])
-		for _, l := range s.links(m) {
+		for _, l := range s.links[m] {
 			phase[k][l] = max(phase[k][l], float64(s.took[m]))
 		}
 	}
 	for _, links := range phase {
 		s.ranks += ceil(slices.Max(links))
 	}
-	for l, x := range s.loads() {
+	for l, x := range load {
 		if time := ceil(x); time > int64(s.Bound.Time) || time == int64(s.Bound.Time) && time > 0 && l >= 2*n && s.Bound.Link < 2*n {
 			s.Bound = Bound{Time: float64(time), Link: l}
 		}
@@ -150,7 +150,7 @@ func (s *Sized) list(before func(a, b int) int) (start []int64, time int64) {
 		idle[src] = src
 	}
 	room := func(m int) bool {
-		for _, l := range s.links(m) {
+		for _, l := range s.links[m] {
 			if used[l] >= s.Room[l] {
 				return false
 			}
@@ -168,7 +168,7 @@ func (s *Sized) list(before func(a, b int) int) (start []int64, time int64) {
 			m := waiting[src][i]
 			waiting[src] = slices.Delete(waiting[src], i, i+1)
 			start[m], left[src] = now, left[src]-s.Bytes[m]
-			for _, l := range s.links(m) {
+			for _, l := range s.links[m] {
 				used[l]++
 			}
 			ends.Push(ended{now + s.took[m], int32(m)})
@@ -180,7 +180,7 @@ func (s *Sized) list(before func(a, b int) int) (start []int64, time int64) {
 		for now = ends[0].at; len(ends) > 0 && ends[0].at == now; {
 			m := int(ends[0].m)
 			ends.Pop()
-			for _, l := range s.links(m) {
+			for _, l := range s.links[m] {
 				used[l]--
 			}
 			idle = append(idle, m/n)
@@ -260,7 +260,7 @@ func (s *Sized) witness() string {
 	}
 	sum := int64(0)
 	for m, size := range s.Bytes {
-		if size > 0 && slices.Contains(s.links(m), int32(s.Bound.Link)) {
+		if size > 0 && slices.Contains(s.links[m], int32(s.Bound.Link)) {
 			sum += size
 		}
 	}
