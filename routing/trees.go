@@ -225,17 +225,23 @@ func (f fan) repair(choice []int, rotate bool) {
 		}
 		start := 0
 		if rotate {
-			start = f.index % len(candidates)
+			start = f.index
 		}
-		best := candidates[start]
-		for i := range candidates {
-			if k := candidates[(start+i)%len(candidates)]; count[k] < count[best] {
-				best = k
-			}
-		}
+		best := LeastUsed(candidates, count, start)
 		choice[dst] = best
 		count[best]++
 	})
+}
+
+// LeastUsed returns the first of the candidates with the least count, from place start on, around their end.
+func LeastUsed[T int | int32](candidates, count []T, start int) T {
+	best := candidates[start%len(candidates)]
+	for i := range candidates {
+		if k := candidates[(start+i)%len(candidates)]; count[k] < count[best] {
+			best = k
+		}
+	}
+	return best
 }
 
 func (f fan) setAll(tables *Tables) {

@@ -60,18 +60,12 @@ func leastUsed(t *topology.Tree, leaf []int, path []int32, rotate bool) {
 			if len(live) == 0 {
 				continue
 			}
-			first := 0
+			start := 0
 			if rotate {
-				first = l % len(live)
+				start = l
 			}
-			best := live[first]
-			for i := range live {
-				if k := live[(first+i)%len(live)]; count[k] < count[best] {
-					best = k
-				}
-			}
-			row[dst] = best
-			count[best]++
+			row[dst] = routing.LeastUsed(live, count, start)
+			count[row[dst]]++
 		}
 	}
 }
