@@ -193,25 +193,9 @@ func followed(t *testing.T, tree, port, link string) {
 func TestRoutesFollowUnequalPods(t *testing.T) {
 	ibtest.Need(t)
 	whole := expect.Value(network.Parse("FT(3;2,2,3)", 2))(t)
-	var b network.Builder
-	at, gone := map[network.Node]network.Node{}, whole.Switch(5)
-	for v := range network.Node(whole.Nodes()) {
-		i := whole.Info(v)
-		switch i.Name = strings.Replace(i.Name, "s", "sw", 1); { // names of notations say which place they are at
-		case v == gone || whole.IsHost(v) && whole.Leaf(v).Node == gone:
-		case whole.IsHost(v):
-			at[v] = b.Host(i)
-		default:
-			at[v] = b.Switch(i, len(whole.Ends(v)))
-		}
-	}
-	for _, c := range whole.Cables() {
-		x, there := at[c.A.Node]
-		if y, too := at[c.B.Node]; there && too {
-			expect.Must(t, b.Cable(network.End{Node: x, Port: c.A.Port}, network.End{Node: y, Port: c.B.Port}))
-		}
-	}
-	f := startFollowingIn(t, "", expect.Value(b.Build().Numbered(2))(t), "--policy", "fors")
+	gone := whole.Switch(5)
+	left := expect.Value(ibtest.Lose(whole, func(v network.Node) bool { return v == gone || whole.IsHost(v) && whole.Leaf(v).Node == gone }))(t)
+	f := startFollowingIn(t, "", expect.Value(ibtest.Renamed(left).Numbered(2))(t), "--policy", "fors")
 	f.until("OpenSM buffers its log")
 	f.holds()
 	for _, link := range []string{"sw1_0-sw2_1", "sw2_4-sw3_0"} {

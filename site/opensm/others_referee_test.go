@@ -131,27 +131,11 @@ func TestOpenSMLoadsUnequalPods(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()
 	whole := networkOf(t, treeOf(t, "FT(3;3,3,3)"), 0)
-	var b network.Builder
-	at, gone := map[network.Node]network.Node{}, map[string]bool{"s1_8": true, "s2_4": true}
-	for v := range network.Node(whole.Nodes()) {
-		i := whole.Info(v)
-		i.Name = strings.Replace(i.Name, "s", "sw", 1) // names of notations say which place they are at
-		switch {
-		case gone[whole.Info(v).Name] || whole.IsHost(v) && gone[whole.Info(whole.Leaf(v).Node).Name]:
-		case whole.IsHost(v):
-			at[v] = b.Host(i)
-		default:
-			at[v] = b.Switch(i, len(whole.Ends(v)))
-		}
-	}
-	for _, c := range whole.Cables() {
-		x, there := at[c.A.Node]
-		y, too := at[c.B.Node]
-		if there && too {
-			expect.Must(t, b.Cable(network.End{Node: x, Port: c.A.Port}, network.End{Node: y, Port: c.B.Port}))
-		}
-	}
-	n := expect.Value(b.Build().Numbered(0))(t)
+	gone := map[string]bool{"s1_8": true, "s2_4": true}
+	left := expect.Value(ibtest.Lose(whole, func(v network.Node) bool {
+		return gone[whole.Info(v).Name] || whole.IsHost(v) && gone[whole.Info(whole.Leaf(v).Node).Name]
+	}))(t)
+	n := expect.Value(ibtest.Renamed(left).Numbered(0))(t)
 	p := expect.Value(network.Spineless(n))(t)
 	expect.MustTrue(t, p.AsBuilt() != "" && p.Tree.Servers() == 24, "%s, %d servers", p.AsBuilt(), p.Tree.Servers())
 	r := compute(t, build(t, p.Tree, plan.Options{Schedule: "fors", Objective: schedules.FewestPaths, Routing: "pinned"}), n, 0)

@@ -270,3 +270,40 @@ func readTables(n *network.Network, engine string, text []byte) (*lft.Tables, er
 	}
 	return t, err
 }
+
+// Lose returns the network without some nodes, which are not isolated but not there. The others are numbered anew.
+func Lose(n *network.Network, gone func(network.Node) bool) (*network.Network, error) {
+	var b network.Builder
+	now := map[network.Node]network.Node{}
+	for v := range network.Node(n.Nodes()) {
+		switch {
+		case gone(v):
+		case n.IsHost(v):
+			now[v] = b.Host(n.Info(v))
+		default:
+			now[v] = b.Switch(n.Info(v), len(n.Ends(v)))
+		}
+	}
+	for _, c := range n.Cables() {
+		x, here := now[c.A.Node]
+		y, too := now[c.B.Node]
+		if !here || !too {
+			continue
+		}
+		if err := b.Cable(network.End{Node: x, Port: c.A.Port}, network.End{Node: y, Port: c.B.Port}); err != nil {
+			return nil, err
+		}
+	}
+	return b.Build(), nil
+}
+
+// Renamed returns the network with names of switches such as sw1_0 for s1_0: names of notations say which place they
+// are at.
+func Renamed(n *network.Network) *network.Network {
+	info := make([]network.Info, n.Nodes())
+	for v := range info {
+		info[v] = n.Info(network.Node(v))
+		info[v].Name = strings.Replace(info[v].Name, "s", "sw", 1)
+	}
+	return n.WithInfo(info)
+}

@@ -24,29 +24,10 @@ func saveAndLoad(t testing.TB, tables *lft.Tables) *lft.Tables {
 	return back
 }
 
-// lose returns the network without some nodes, which are not isolated but not there,
-// and with other names and cables from what keep and info say.
+// lose returns the network without the nodes of these names.
 func lose(t testing.TB, n *network.Network, gone ...string) *network.Network {
 	t.Helper()
-	var b network.Builder
-	now := map[network.Node]network.Node{}
-	for v := range network.Node(n.Nodes()) {
-		switch i := n.Info(v); {
-		case slices.Contains(gone, i.Name):
-		case n.IsHost(v):
-			now[v] = b.Host(i)
-		default:
-			now[v] = b.Switch(i, len(n.Ends(v)))
-		}
-	}
-	for _, c := range n.Cables() {
-		x, here := now[c.A.Node]
-		y, too := now[c.B.Node]
-		if here && too {
-			expect.Must(t, b.Cable(network.End{Node: x, Port: c.A.Port}, network.End{Node: y, Port: c.B.Port}))
-		}
-	}
-	return b.Build()
+	return expect.Value(ibtest.Lose(n, func(v network.Node) bool { return slices.Contains(gone, n.Info(v).Name) }))(t)
 }
 
 // renumbered returns the network with another LID of a host.
