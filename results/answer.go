@@ -129,7 +129,7 @@ const (
 	slower = "the machine disturbed the control: measure at a lower rate (--rate auto), or on a machine with less other work"
 )
 
-// once reports whether the cases of these names were measured in one round, as that which has no interval.
+// once reports whether the cases of these names were measured in one round, which has no interval.
 func once(cases []Case, names []string) bool {
 	return !slices.ContainsFunc(cases, func(c Case) bool {
 		return slices.Contains(names, c.Name) && (c.Estimate == nil || c.Rounds != 1)

@@ -159,8 +159,8 @@ func fileTree(c *cli.Context) (t *topology.Tree, places *network.Places, hosts [
 	return p.Tree, p, hostsOf(s.Whole, p.Host, nil, ranks), p.Rates(), nil
 }
 
-// hostsOf are the hosts of servers as the network names them, nil if two have the same name. host is that of each
-// server, its adapter; nil: each is a host.
+// hostsOf are the hosts of servers as the network names them, nil if two have the same name. host numbers the host of
+// each server, which is one of its adapters; nil: each server is a host.
 func hostsOf(n *network.Network, servers []network.Node, host []int, ranks int) (hosts []plan.Host) {
 	seen := map[string]bool{}
 	for i, v := range servers {

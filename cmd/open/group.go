@@ -91,8 +91,8 @@ func Fit(n int) int {
 	return 0
 }
 
-// FitOne reports whether all of n servers fit into one process.
-func FitOne(n int) bool { return tcp.CheckFiles(openFiles(n, n)) == nil }
+// fitOne reports whether all of n servers fit into one process.
+func fitOne(n int) bool { return tcp.CheckFiles(openFiles(n, n)) == nil }
 
 // split puts n ranks into the fewest groups of at most most, about evenly.
 func split(n, most int) [][]int {

@@ -84,7 +84,7 @@ func (f *labFabric) workers(s *scenario.Scenario) fabric.Launcher {
 		return Processes{Transport: s.Transport, Data: f.data, Buffer: labSockBuf, Start: func(rank int, cmd *exec.Cmd) error {
 			return f.lab.StartCommand(f.lab.Server(rank), cmd)
 		}}
-	case !FitOne(s.Tree.Servers()):
+	case !fitOne(s.Tree.Servers()):
 		return Processes{Data: f.data, Buffer: labSockBuf, Inside: func(rank int) string {
 			return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.lab.Descriptor(f.lab.Server(rank)))
 		}}

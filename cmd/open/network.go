@@ -140,7 +140,7 @@ func (givenTables) Files() ([]companion.File, error) {
 }
 
 // A networkLab is the lab of a network of any shape. Links of the servers' tree stand for its cables between
-// switches; the tables of a case do not lead over those that are dead from its start, which stay up.
+// switches; cables that are dead from the start of a case stay up, and its tables do not use them.
 type networkLab struct {
 	*labFabric
 	net *anyshape.Network

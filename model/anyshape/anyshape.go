@@ -3,8 +3,8 @@
 // The tables are those that the network has (routing loaded), or those of an engine, also without the
 // dead cables of the case. Over them messages go in the order of ranks, in the best order found (package
 // order), or in none. When a cable dies during a case, the engine makes the tables anew, as the manager of a
-// network does, and the policy reorder plans the order anew over those that are read. Who imports the package
-// has scenarios know such networks.
+// network does, and the policy reorder reads them and plans the order anew. Importing the package makes
+// scenarios accept such networks.
 package anyshape
 
 import (

@@ -57,7 +57,7 @@ func TestForecast(t *testing.T) {
 }
 
 // A phase that is auto lasts as long as nineteen barriers, and its fragment is no burst; a rate that is auto
-// follows from the machine where the tree is too large for tries. Time is that of rounds within the limit.
+// follows from the machine where the tree is too large for tries. The time is what the rounds within the limit take.
 func TestSettle(t *testing.T) {
 	m := Machine{Servers: 32, PhaseSec: 0.0015, BitPerSec: 3.2e9}
 	for _, tt := range []struct {

@@ -148,8 +148,8 @@ func TestJudged(t *testing.T) {
 }
 
 // TestSized: fragments of random sizes over random networks, slow and fast links among them. The judge finds each once,
-// no link with more than it has room for, and the same bound and end. Of equal sizes the time is that of an order of
-// phases where links decide, and it is never above the order of ranks by more than a fragment.
+// no link with more than it has room for, and the same bound and end. With equal sizes it takes as long as an
+// order of phases where links decide, and it is never above the order of ranks by more than a fragment.
 func TestSized(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	near := 0

@@ -45,8 +45,8 @@ func TestAtTheBound(t *testing.T) {
 	}
 }
 
-// Of random networks of two and three levels with slow hosts and fast cables, plans take no less than the bound, and
-// nearly all of those whose bound is that of the tree no more; the answer and the line below it say the same.
+// Of random networks of two and three levels with slow hosts and fast cables, no plan takes less than the bound, and
+// nearly all whose bound is the tree's take no more; the answer and the line below it agree.
 func TestSlowHostsAtTheBound(t *testing.T) {
 	n := map[bool]int{}
 	for seed := range uint64(120) {

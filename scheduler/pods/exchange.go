@@ -40,7 +40,7 @@ type table struct {
 	round    int32
 	patience int       // with phases that find no top switches
 	rise     int32     // of costs that an exchange may bring, rarely
-	class    []int32   // of each node: those of a leaf that are links, and those that are not
+	class    []int32   // of each node: a leaf has one for its links and one for its other nodes
 	alike    [][]int32 // nodes of each class, for a thorough search; else nil
 }
 

@@ -137,7 +137,7 @@ func (r *Report) intervals(f *File, t *routes, nodes []network.Node, rate float6
 
 func up(x float64) int64 { return int64(math.Ceil(x * (1 - 1e-12))) }
 
-// unit is that of times.
+// unit is the unit in which the report states times.
 func (r *Report) unit() string {
 	if r.bytes {
 		return "byte times"
