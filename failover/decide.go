@@ -142,10 +142,11 @@ func (m *Machine) needUpdate() bool {
 	return ready && !m.fits() && !m.hopeless() && m.may(&m.cur.step)
 }
 
-// holds returns the change whose plan the workers are to have at hand, or 0. After a failed attempt
-// they go on until the next has its routes.
+// holds returns the change whose plan the workers are to have at hand, or 0. First aid, for messages
+// under way, comes before that. After a failed attempt they go on until the next has its routes.
 func (m *Machine) holds() int {
-	if m.updating.id != 0 || m.switching != 0 || m.fits() || m.hopeless() || !m.cur.planned || m.cur.step.failed > 0 {
+	_, aiding := m.busy.(Aid)
+	if aiding && m.holding != m.cur.id || m.updating.id != 0 || m.switching != 0 || m.fits() || m.hopeless() || !m.cur.planned || m.cur.step.failed > 0 {
 		return 0
 	}
 	return m.cur.id
