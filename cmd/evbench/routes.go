@@ -116,7 +116,7 @@ func writeRoutes(c *cli.Context, t *lft.Tables, s *netfile.Source) error {
 		"lft": t.WriteSaved, "json": t.WriteJSON, "ip": func(w io.Writer) error { return writeIP(t, s.Whole, w) },
 	}[c.String("format")]
 	if write != nil {
-		if err := writeOut(c, write); err != nil {
+		if err := writeLong(c, write); err != nil {
 			return err
 		}
 	}
