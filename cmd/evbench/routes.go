@@ -53,6 +53,9 @@ func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 	}
 	o := engines.Options{Roots: s.Roots, Seed: c.Uint64("seed"), Lanes: c.Int("lanes"), Partial: c.Bool("partial")}
 	var err error
+	if o.Bits, err = pathBits(c, s.Net); err != nil {
+		return nil, err
+	}
 	if o.Previous, err = previousRoutes(c, s); err != nil {
 		return nil, err
 	}
