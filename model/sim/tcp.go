@@ -13,6 +13,7 @@ type TCP struct {
 	Packet int // that the sender's stack hands over at a time
 	Window int // of a connection: sent and not acknowledged
 	Burst  int // of the token bucket of a port
+	Ack    int // an acknowledgement; a request is as much and a header
 }
 
 // ownQueue is how many packets of one connection wait at its server's own port: Linux hands over the
@@ -25,7 +26,7 @@ const ownQueue = 2
 //
 // A connection carries its fragments one after another. It has at most ownQueue packets in the queue
 // of its own server and at most a window under way. Acknowledgements, and requests of unsynchronised
-// cases, take no bandwidth, pass the queue of their own server (priority) and wait in all others.
+// cases, pass the queue of their own server (priority) and wait in all others; they count on no wire.
 //
 // When a plan takes over, packets under way over a dead link are sent again over the path of the
 // new plan.
@@ -165,9 +166,12 @@ func (q *queues) hand(s *sender) {
 // that comes later goes before it.
 func (q *queues) forward(x packet) {
 	s := &q.sends[x.of]
-	way, length := s.path, x.bytes
-	if x.kind != aPiece {
-		way, length = s.back, 0
+	way, length, counted := s.path, x.bytes, x.bytes
+	switch x.kind {
+	case anAck:
+		way, length, counted = s.back, float64(q.job.TCP.Ack), 0
+	case aRequest:
+		way, length, counted = s.back, float64(q.job.TCP.Ack+q.job.Header), 0
 	}
 	if int(x.hop) < len(way) {
 		w := way[x.hop]
@@ -175,7 +179,7 @@ func (q *queues) forward(x packet) {
 		spare := max(0, float64(q.job.TCP.Burst)-length)
 		p.last = max(q.now, p.last, p.full-spare/q.rate[w])
 		p.full = max(p.full, p.last) + length/q.rate[w]
-		q.meter.wire[w] += length
+		q.meter.wire[w] += counted
 		x.at = p.last
 	} else {
 		x.at = q.now

@@ -73,11 +73,15 @@ func Lossless(x scenario.Lossless) sim.Lossless {
 // many in a millisecond (net.ipv4.tcp_min_tso_segs).
 const leastSegments = 2
 
+// ack is how many bytes of a link a packet without payload takes: the headers of Ethernet, IP and TCP.
+const ack = 14 + 20 + 32
+
 // tcpOf returns how connections send in the lab. The kernel doubles a socket's buffer, and a window is
 // at most that.
 func tcpOf(s *scenario.Scenario) sim.TCP {
 	return sim.TCP{
 		Packet: leastSegments * scenario.Segment(s.Fabric.MTU), Window: 2 * lab.SockBuf,
+		Ack:   ack,
 		Burst: int(scenario.Factor(s.Fabric.MTU) * float64(lab.Burst(s.Fabric.Rate, s.Event.Phase))),
 	}
 }
