@@ -153,13 +153,14 @@ func TestJudged(t *testing.T) {
 func TestSized(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	near := 0
-	for range 200 {
+	for i := range 200 {
 		tables, o := drawn(t, rng)
 		n := len(o.Nodes)
+		least := []int64{1, 900}[i%2] // to 1,000
 		bytes := make([]int64, n*n)
 		for m := range bytes {
 			if m/n != m%n && rng.IntN(8) > 0 {
-				bytes[m] = 1 + rng.Int64N(1000)
+				bytes[m] = least + rng.Int64N(1001-least)
 			}
 		}
 		o.Drop = false
@@ -196,6 +197,13 @@ func TestSized(t *testing.T) {
 	expect.True(t, near >= 150, "%d of 200 within 10 %% of the bound", near)
 	p := expect.Value(order.MakeSized("x", computed(t, "opensm-minhop", parsed(t, "FT(2;4,4)")), order.Options{Nodes: network.AllHosts(parsed(t, "FT(2;4,4)")).Nodes}, slices.Repeat([]int64{100}, 256)))(t)
 	expect.True(t, p.Time == 1500 && p.Least == 1500, "equal sizes: %d of %d", p.Time, p.Least)
+	bytes := make([]int64, 64*64)
+	for m := range bytes {
+		bytes[m] = 950 + rng.Int64N(101)
+	}
+	all := network.AllHosts(parsed(t, "FT(2;8,8)")).Nodes
+	p = expect.Value(order.MakeSized("x", computed(t, "opensm-minhop", parsed(t, "FT(2;8,8)")), order.Options{Nodes: all}, bytes))(t)
+	expect.True(t, p.Made == "linear-shift" && float64(p.Time) <= 1.025*float64(p.Least), "nearly equal sizes: %d of %d, %s", p.Time, p.Least, p.Made)
 }
 
 // least is the fewest phases of an exchange, by exact search: each message in turn takes one of the
