@@ -65,6 +65,7 @@ type reader struct {
 	grouped  bool      // by chassis, so that switches are printed twice
 	again    bool      // now is printed a second time
 	warnings []string
+	plugs    []string // notes of ports that lead to themselves
 }
 
 // each has take read the lines of a text, without blanks at their ends. An error names the line.
