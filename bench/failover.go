@@ -117,10 +117,34 @@ type changer struct {
 	line  *timeline
 	s     *scenario.Scenario
 	c     scenario.Case
+	held  *plan.Plan // at hand as change; nil: none
+	next  controller.PlanChange
+}
+
+// Hold implements loop.Workers.
+func (c *changer) Hold(p *plan.Plan) {
+	if c.held = p; p == nil {
+		c.ctl.Hold(nil)
+		return
+	}
+	c.next = c.change(p)
+	c.ctl.Hold(&c.next)
 }
 
 // Update implements loop.Workers. A plan without a schedule builds events without phases.
 func (c *changer) Update(ctx context.Context, p *plan.Plan, placed func(from uint64)) (failover.Switch, error) {
+	if c.held != p {
+		c.next = c.change(p)
+	}
+	c.held = nil
+	took, err := c.ctl.Update(ctx, c.next, placed)
+	if err == nil {
+		c.line.tell(Replanned{p})
+	}
+	return took, err
+}
+
+func (c *changer) change(p *plan.Plan) controller.PlanChange {
 	c.epoch++
 	change := controller.PlanChange{Epoch: c.epoch, Mode: modes.Sync}
 	switch {
@@ -131,11 +155,7 @@ func (c *changer) Update(ctx context.Context, p *plan.Plan, placed func(from uin
 	default:
 		change.Rows = rows(p)
 	}
-	took, err := c.ctl.Update(ctx, change, placed)
-	if err == nil {
-		c.line.tell(Replanned{p})
-	}
-	return took, err
+	return change
 }
 
 // asyncCredits is how many events a server has in flight when a policy has given up the phases: the

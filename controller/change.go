@@ -34,7 +34,8 @@ type section struct {
 //	holding -> placing -> placed (all old exchanges done -> begun) -> new one done
 //
 // A worker gets the plan with the order to hold. If its connections are open, it is then in place once
-// all hold: one way to all workers and back, where 64 processes share few processors.
+// all hold: one way to all workers and back, where 64 processes share few processors. That may begin
+// before the network is ready, and is taken back if it never will be.
 //
 // A section without schedule has no exchanges to take back. The controller assigns every server as
 // many events as the server farthest ahead has (balanced: as many as are known) and awaits the last
@@ -42,6 +43,7 @@ type section struct {
 type change struct {
 	PlanChange
 	stage changeStage
+	ready bool          // the network is: the plan may be used
 	from  uint64        // set after holding
 	since time.Duration // of the stage
 	left  bool          // all exchanges below from are done
@@ -66,25 +68,52 @@ var ErrNoCase = errors.New("no case is under way")
 // holds reports whether the last begun exchange of some worker is still unknown.
 func (c *change) holds() bool { return c != nil && c.stage == holding }
 
-// bounds reports whether no work beyond from is allowed yet.
-func (c *change) bounds() bool { return c != nil && c.stage != holding && !c.begun }
-
-func (m *machine) changePlan(now time.Duration, p PlanChange) error {
-	if err := m.mayChangePlan(p); err != nil {
-		return fmt.Errorf("plan update: %w", err)
+// hold begins a change whose network is not ready, in place of one begun before; nil: of none. Where there
+// are no exchanges to take back, the change begins with changePlan.
+func (m *machine) hold(now time.Duration, p *PlanChange) {
+	if m.change != nil && !m.change.ready {
+		m.change = nil
+		if p == nil && m.state <= draining {
+			m.broadcast(wire.Grant{Run: m.run, Until: m.pace.until})
+			m.advance(now)
+		}
 	}
+	if p != nil && m.section.mode.Phases() && m.mayChangePlan(*p) == nil {
+		m.takeBack(now, *p)
+	}
+}
+
+// takeBack begins a change: no worker begins an exchange until the next Grant.
+func (m *machine) takeBack(now time.Duration, p PlanChange) {
 	if m.state == draining {
 		m.state = measuring // exchanges taken back are granted again; m.since stays
 	}
 	m.change = &change{PlanChange: p, since: now}
-	for i := range m.workers {
-		m.workers[i].held, m.workers[i].updated = false, false
-	}
-	m.planning = nil
-	if m.section.mode != modes.Unsync {
-		for rank := range m.workers {
+	for rank := range m.workers {
+		w := &m.workers[rank]
+		w.held, w.updated = false, false
+		if m.section.mode != modes.Unsync {
+			w.asked++
 			m.send(rank, wire.Hold{Run: m.run, Epoch: p.Epoch, Mode: p.Mode, Row: p.row(rank)})
 		}
+	}
+	m.planning = nil
+}
+
+// bounds reports whether no work beyond from is allowed yet.
+func (c *change) bounds() bool { return c != nil && c.stage != holding && !c.begun }
+
+func (m *machine) changePlan(now time.Duration, p PlanChange) error {
+	if c := m.change; c == nil || c.ready || c.Epoch != p.Epoch {
+		m.hold(now, nil)
+		if err := m.mayChangePlan(p); err != nil {
+			return fmt.Errorf("plan update: %w", err)
+		}
+		m.takeBack(now, p)
+	}
+	m.change.ready, m.change.since = true, now
+	if m.section.mode != modes.Unsync {
+		m.release(now)
 		return nil
 	}
 	m.place(now, m.settled())
@@ -132,16 +161,22 @@ func (p PlanChange) mode(now modes.Mode) modes.Mode {
 
 // held notes from which exchange on a worker begins none, and whether it has the plan.
 func (m *machine) held(now time.Duration, rank int, msg wire.Held) {
-	if !m.change.holds() {
+	w := &m.workers[rank]
+	w.asked = max(0, w.asked-1)
+	if !m.change.holds() || w.asked > 0 { // the answer to an earlier order
 		return
 	}
 	if msg.Begun > m.pace.until {
 		m.fail(now, rank, fmt.Errorf("has begun %d exchanges, %d are granted", msg.Begun, m.pace.until))
 		return
 	}
-	w := &m.workers[rank]
 	w.held, w.updated, w.begun, m.moved = true, msg.Has && m.change.row(rank) != nil, msg.Begun, now
-	if !m.all(func(w *worker) bool { return w.held }) {
+	m.release(now)
+}
+
+// release places the plan once all workers hold and the network is ready.
+func (m *machine) release(now time.Duration) {
+	if !m.change.ready || !m.all(func(w *worker) bool { return w.held }) {
 		return
 	}
 	from := m.section.from
@@ -241,6 +276,9 @@ func (m *machine) begin(now time.Duration, c *change) {
 func (m *machine) giveUp() {
 	if c := m.change; c != nil && (m.state > draining || m.state == draining && !c.begun) {
 		m.change = nil
+		if !c.ready {
+			return // nobody waits for it
+		}
 		m.acts = append(m.acts, ended{err: fmt.Errorf("plan update: %w", ErrCaseOver)})
 	}
 }

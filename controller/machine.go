@@ -88,6 +88,7 @@ type worker struct {
 	ready    bool
 	io       string // how its transport moves payload
 	held     bool
+	asked    int    // orders to hold that it has not answered
 	begun    uint64 // exchanges begun when it was held
 	updated  bool
 	done     uint64        // exchanges, or events closed

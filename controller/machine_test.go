@@ -136,6 +136,12 @@ func (s *script) event(out *strings.Builder, now time.Duration, word string, arg
 		s.m.tick(now)
 	case "cancel":
 		s.m.cancel(now, errors.New("interrupted"))
+	case "hold": // with the epoch of the plan, or 0
+		var p *PlanChange
+		if args[0] != "0" {
+			p = &PlanChange{Epoch: uint32(args[0][0] - '0'), Rows: slices.Repeat([][]wire.Step{{{}}}, len(s.m.workers))}
+		}
+		s.m.hold(now, p)
 	case "replan":
 		p := PlanChange{Epoch: 7, Rows: slices.Repeat([][]wire.Step{{{}}}, len(s.m.workers))}
 		if len(args) > 0 {

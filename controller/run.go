@@ -17,6 +17,7 @@ type stage struct {
 	members []*member // by rank
 	inbox   chan arrival
 	updates chan *update
+	holds   chan *PlanChange   // see Hold
 	allows  chan time.Duration // see Allow
 	windows chan window
 	update  *update       // under way; only play uses it
@@ -108,6 +109,8 @@ func (c *Controller) play(ctx context.Context, m *machine, s *stage) {
 			m.planned(wake(), w.id, w.parts, w.err)
 		case d := <-s.allows:
 			m.allow(wake(), d)
+		case p := <-s.holds:
+			m.hold(wake(), p)
 		case u := <-s.updates:
 			if err := m.changePlan(wake(), u.change); err != nil {
 				u.ended <- updateEnd{err: err}
@@ -188,7 +191,7 @@ func (c *Controller) open(cs Case) (*stage, uint32, error) {
 	}
 	s := &stage{
 		ranks: make(map[*member]int), members: make([]*member, len(cs.Peers)),
-		inbox: make(chan arrival, 4*len(cs.Peers)), updates: make(chan *update), allows: make(chan time.Duration), windows: make(chan window), over: make(chan struct{}),
+		inbox: make(chan arrival, 4*len(cs.Peers)), updates: make(chan *update), holds: make(chan *PlanChange), allows: make(chan time.Duration), windows: make(chan window), over: make(chan struct{}),
 	}
 	var missing []int
 	for rank, p := range cs.Peers {

@@ -47,6 +47,22 @@ func (c *Controller) Update(ctx context.Context, p PlanChange, placed func(from 
 	return u.wait(ctx, placed)
 }
 
+// Hold begins a change of plan whose network is not ready yet: workers begin no exchange and get their
+// rows. Update with the same change completes it; with nil, or another change, they go on as
+// before, or get that one. Without a case, or where no exchange can be held, it does nothing.
+func (c *Controller) Hold(p *PlanChange) {
+	c.mu.Lock()
+	s := c.stage
+	c.mu.Unlock()
+	if s == nil {
+		return
+	}
+	select {
+	case s.holds <- p:
+	case <-s.over:
+	}
+}
+
 // wait follows an update to its end: the machine ends every update that it has begun.
 func (u *update) wait(ctx context.Context, placed func(from uint64)) (failover.Switch, error) {
 	tell := func(from uint64) {

@@ -21,8 +21,12 @@ func (m *Machine) decide() []Action {
 		m.cur.asked, m.burst.on = true, false
 		out = append(out, MakePlan{m.cur.id, slices.Clone(m.cur.dead)})
 	}
+	if id := m.holds(); id != m.holding {
+		m.holding = id
+		out = append(out, Hold{id})
+	}
 	if m.needUpdate() {
-		m.updating = m.cur
+		m.updating, m.holding = m.cur, 0
 		out = append(out, Update{m.cur.id})
 	}
 	return out
@@ -70,7 +74,7 @@ func (m *Machine) towards() Action {
 	if m.needAid() {
 		return m.aidIf(true)
 	}
-	if m.hopeless() || !m.cur.planned || m.installedNow() && !m.stale || !m.may(&m.cur.step) {
+	if m.installedNow() && !m.stale || !m.mayInstall() {
 		return nil
 	}
 	if !m.installedNow() {
@@ -78,6 +82,9 @@ func (m *Machine) towards() Action {
 	}
 	return Install{m.cur.id}
 }
+
+// mayInstall reports whether the routes of the plan may be written now. That repairs what is missing, too.
+func (m *Machine) mayInstall() bool { return !m.hopeless() && m.cur.planned && m.may(&m.cur.step) }
 
 // needAid reports whether the routes in place are unusable until a plan arrives, or for good if
 // none will. If links only came back the routes are usable: a plan will use those links.
@@ -94,7 +101,7 @@ func (m *Machine) needAid() bool {
 	case m.installedNow():
 		return false // another Install repairs it
 	default:
-		return m.stale || p.apart || !m.covered()
+		return m.stale && (m.cur.step.failed > 0 || !m.mayInstall()) || p.apart || !m.covered()
 	}
 }
 
@@ -133,6 +140,16 @@ func (m *Machine) needPlan() bool {
 func (m *Machine) needUpdate() bool {
 	ready := m.busy == nil && m.installedNow() && m.updating.id == 0 && m.switching == 0
 	return ready && !m.fits() && !m.hopeless() && m.may(&m.cur.step)
+}
+
+// holds returns the change whose plan the workers are to have at hand, or 0. First aid, for messages
+// under way, comes before that. After a failed attempt they go on until the next has its routes.
+func (m *Machine) holds() int {
+	_, aiding := m.busy.(Aid)
+	if aiding && m.holding != m.cur.id || m.updating.id != 0 || m.switching != 0 || m.fits() || m.hopeless() || !m.cur.planned || m.cur.step.failed > 0 {
+		return 0
+	}
+	return m.cur.id
 }
 
 // hopeless: no plan will arrive until the state of a link changes.

@@ -164,9 +164,9 @@ const (
 	Kept     Source = "kept" // made before: the same links had been dead
 )
 
-// An Action is one of Aid, MakePlan, Install, Update, Clean, Look, Allow and Stop. At most one of
+// An Action is one of Aid, MakePlan, Hold, Install, Update, Clean, Look, Allow and Stop. At most one of
 // Aid, Install and Clean is under way at a time, beside one MakePlan, one Update and one Look. All
-// but Allow and Stop are answered, in any order, by the event of the same ID; only a MakePlan that
+// but Hold, Allow and Stop are answered, in any order, by the event of the same ID; only a MakePlan that
 // a newer change has overtaken needs no answer. The ID equals the ID of the Record; 0 means the plan the
 // machine began with, whose routes are installed again.
 type Action interface{ action() }
@@ -185,6 +185,9 @@ type (
 		ID   int
 		Dead []topology.Link
 	}
+	// Hold asks for the workers to begin no exchange, and to have the plan of this ID at hand, while its
+	// routes are written: Update follows, or another Hold. With ID 0 they go on as before.
+	Hold struct{ ID int }
 	// Install asks for the routes of the plan of this ID, beside those of the plan in use, read
 	// back. Like Aid it may be repeated.
 	Install struct{ ID int }
@@ -207,6 +210,7 @@ type (
 
 func (Aid) action()      {}
 func (MakePlan) action() {}
+func (Hold) action()     {}
 func (Install) action()  {}
 func (Update) action()   {}
 func (Clean) action()    {}

@@ -45,6 +45,7 @@ type Machine struct {
 	// The workers: the change being sent to them, and the one sent but not adopted yet; 0: none.
 	updating  change
 	switching int
+	holding   int // the change whose plan they have at hand, see Hold
 
 	wake   time.Duration // when the next step is due
 	waking bool          // a next step is due

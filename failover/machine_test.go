@@ -106,8 +106,7 @@ func TestChanges(t *testing.T) {
 			10.2ms down 00 spine ->
 			11ms   tick          -> plan 1 00
 			11.1ms planned 1     ->
-			12ms   aided 1       -> aid 1 00
-			13ms   aided 1       -> install 1
+			12ms   aided 1       -> install 1
 			13.5ms up 00 leaf    ->
 			14ms   installed 1   -> install 1
 			15ms   installed 1   -> update 1

@@ -1,6 +1,7 @@
 package failover
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -33,6 +34,7 @@ type world struct {
 	workers []topology.Link // the dead links their plan is for
 	torn    bool            // only some have it
 	placed  int             // they have been told of this change and have not come to it
+	held    int             // they begin nothing, and have the plan of this change at hand
 	plans   map[int][]topology.Link
 	failing float64 // chance
 	lost    bool
@@ -152,7 +154,14 @@ func (w *world) check(a Action) {
 		if w.writes {
 			w.fault("%+v while routes are written", a)
 		}
+	case Hold:
+		if w.placed != 0 || w.held == a.ID {
+			w.fault("hold %d, held for %d, update %d under way", a.ID, w.held, w.placed)
+		}
 	case Update:
+		if w.held != 0 && w.held != a.ID {
+			w.fault("update %d, held for %d", a.ID, w.held)
+		}
 		if w.placed != 0 || !w.good() && len(w.said)+w.unread == 0 || w.writes || w.routes.kind != installed || w.routes.id != a.ID {
 			w.fault("update %d with %+v in place, update %d under way", a.ID, w.routes, w.placed)
 		}
@@ -190,6 +199,8 @@ func actionID(a Action) int {
 		return a.ID
 	case Update:
 		return a.ID
+	case Hold:
+		return cmp.Or(a.ID, -1)
 	}
 	return -1
 }
@@ -206,7 +217,10 @@ func (w *world) begin(a Action) {
 	case MakePlan:
 		w.plans[a.ID] = a.Dead
 		w.in(10*ms, func() { w.handle(Planned{ID: a.ID, Source: Computed, Err: err}) })
+	case Hold:
+		w.held = a.ID
 	case Update:
+		w.held = 0
 		w.update(a.ID, err)
 	case Look:
 		w.in(3*ms, func() {
@@ -355,6 +369,9 @@ func (w *world) final() {
 	}
 	if w.lost || w.stopped {
 		return
+	}
+	if w.held != 0 {
+		w.fault("workers are still held for %d", w.held)
 	}
 	if !slices.Equal(m.cur.dead, w.truth()) {
 		w.fault("dead %v, by the machine %v", w.truth(), m.cur.dead)

@@ -13,6 +13,7 @@ const (
 	badControl = 0.90 // of that: below, it is wrong
 	maxOffPlan = 0.05 // of the bytes planned for a link
 	maxBusy    = 0.90 // of all cores: beyond, that is odd
+	overBusy   = 1.05 // of all cores: beyond, the accounts are wrong; below, 1 is a matter of their clocks
 
 	// slack is the share of the busiest link that a link may carry beyond the plan:
 	// acknowledgements and the barrier.
@@ -76,7 +77,10 @@ func some(n uint64, say func(string, ...any), format string) {
 
 func (v *verdict) machine(c *Case) {
 	some(c.Drops, v.wrong, "%d packets dropped more than 1 s away from any timed failure")
-	if c.CPUBusy > maxBusy {
+	switch {
+	case c.CPUBusy > overBusy:
+		v.odd("the machine accounts for more processor time than has passed (cpu_busy is above 1): how busy its processors were is not known")
+	case c.CPUBusy > maxBusy:
 		v.odd("processors busy more than %.0f %% of the time, by this run or by others", 100*maxBusy)
 	}
 	if c.MeasuredEfficiency > overOne {

@@ -32,6 +32,7 @@ func tooSlow(share string) string {
 }
 
 func TestJudge(t *testing.T) {
+	accounts := "the machine accounts for more processor time than has passed (cpu_busy is above 1): how busy its processors were is not known"
 	for _, tt := range []struct {
 		name     string
 		change   func(*judged)
@@ -55,11 +56,11 @@ func TestJudge(t *testing.T) {
 			change:  func(c *judged) { c.Drops = 7 },
 			reasons: []string{"7 packets dropped more than 1 s away from any timed failure"},
 		},
-		{
-			name:     "busy",
-			change:   func(c *judged) { c.CPUBusy = 0.97 },
-			warnings: []string{"processors busy more than 90 % of the time, by this run or by others"},
-		},
+		{name: "not busy", change: func(c *judged) { c.CPUBusy = 0.9 }},
+		{name: "busy", change: func(c *judged) { c.CPUBusy = 0.97 }, warnings: []string{"processors busy more than 90 % of the time, by this run or by others"}},
+		{name: "wholly busy, by clocks that differ", change: func(c *judged) { c.CPUBusy = 1.05 }, warnings: []string{"processors busy more than 90 % of the time, by this run or by others"}},
+		{name: "accounts of more than there is", change: func(c *judged) { c.CPUBusy = 1.06 }, warnings: []string{accounts}},
+		{name: "accounts of twice what there is", change: func(c *judged) { c.CPUBusy = 2.05 }, warnings: []string{accounts}},
 		{
 			name:     "too good",
 			change:   func(c *judged) { c.MeasuredEfficiency = 1.08 },

@@ -182,7 +182,7 @@ type Counts struct {
 	// TokensPerFragment is, for an ordered case, how many small messages servers sent for each
 	// fragment that one received from another.
 	TokensPerFragment float64 `json:"tokens_per_fragment,omitempty"`
-	CPUBusy           float64 `json:"cpu_busy" unit:"1"` // share of all cores, 0..1
+	CPUBusy           float64 `json:"cpu_busy" unit:"1"` // share of all cores; above 1 where the machine accounts for more than has passed
 }
 
 // A LinkEvent is one timed failure or repair as it happened.

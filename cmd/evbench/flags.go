@@ -299,6 +299,21 @@ func writeOut(c *cli.Context, write func(io.Writer) error) error {
 	return write(c.App.Writer)
 }
 
+// writeLong is writeOut for plans and tables, which have thousands of lines: a terminal gets the first.
+func writeLong(c *cli.Context, write func(io.Writer) error) error {
+	if _, ok := terminal(c.App.Writer); !ok || c.String("out") != "" {
+		return writeOut(c, write)
+	}
+	head := show.Head{To: c.App.Writer, Lines: 20, Width: cmp.Or(textOptions(c.App.Writer).Width, 80)}
+	if err := write(&head); err != nil {
+		return err
+	}
+	if n := head.Omitted(); n > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "… %s more lines, not shown on a terminal: -o FILE, or | less\n\n", show.Commas(n))
+	}
+	return nil
+}
+
 // readSource reads a notation or a file, with the changes by flags.
 func readSource(c *cli.Context, src string) (*netfile.Source, error) {
 	s, err := readWhole(c, src)

@@ -117,5 +117,5 @@ func judgeTables(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 	if err := routable(s, c.String("network")); err != nil {
 		return nil, err
 	}
-	return givenTables(c, s)
+	return givenTables(c, s, nil)
 }

@@ -147,7 +147,11 @@ func wrapOptions(c *cli.Context) (s *wrapped.Session, o wrapped.Options, err err
 
 // orderOf plans the order of messages between hosts over the tables of --tables.
 func orderOf(c *cli.Context, s *netfile.Source, nodes []network.Node, hosts []plan.Host) (*wrapped.Ordered, error) {
-	t, err := readRoutes(c.String("tables"), s.Net)
+	bits, err := pathBits(c, s.Net)
+	if err != nil {
+		return nil, err
+	}
+	t, err := givenTables(c, s, bits)
 	if err != nil {
 		return nil, err
 	}

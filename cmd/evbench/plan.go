@@ -106,7 +106,7 @@ func notTree(c *cli.Context) (*netfile.Source, error) {
 }
 
 func writePlan(c *cli.Context, watch *stopwatch, write func(io.Writer) error, describe func(io.Writer)) error {
-	if err := writeOut(c, func(w io.Writer) error { return packed(c, w, write) }); err != nil {
+	if err := writeLong(c, func(w io.Writer) error { return packed(c, w, write) }); err != nil {
 		return err
 	}
 	if !c.Bool("quiet") {

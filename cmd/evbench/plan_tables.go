@@ -183,8 +183,12 @@ func networkAndTables(c *cli.Context) (s *netfile.Source, t *lft.Tables, job net
 			return nil, nil, job, usage(err)
 		}
 	}
+	bits, err := pathBits(c, s.Net)
+	if err != nil {
+		return nil, nil, job, err
+	}
 	if job, err = jobOf(c, s.Net); err == nil {
-		t, err = givenTables(c, s)
+		t, err = givenTables(c, s, bits)
 	}
 	return s, t, job, err
 }
@@ -214,13 +218,31 @@ func tablesName(c *cli.Context) string {
 	return "--engine " + c.String("engine")
 }
 
-// givenTables are the tables of --tables, or those that the engine of --engine computes.
-func givenTables(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
+// givenTables are the tables of --tables, or those that the engine of --engine computes, for hosts with these path bits.
+func givenTables(c *cli.Context, s *netfile.Source, bits []uint8) (*lft.Tables, error) {
 	if c.String("tables") != "" {
-		return readRoutes(c.String("tables"), s.Net)
+		t, err := readRoutes(c.String("tables"), s.Net)
+		if err == nil {
+			t.Bits = bits
+		}
+		return t, err
 	}
 	t, err := proc.Made(c.Context, func() (*lft.Tables, error) {
-		return engines.Compute(c.String("engine"), s.Net, engines.Options{Roots: s.Roots, Seed: c.Uint64("seed")})
+		return engines.Compute(c.String("engine"), s.Net, engines.Options{Roots: s.Roots, Seed: c.Uint64("seed"), Bits: bits})
 	})
+	if err == nil {
+		t.Bits = bits
+	}
 	return t, usage(err)
+}
+
+// pathBits are the path bits of hosts with --path-bits, else nil.
+func pathBits(c *cli.Context, n *network.Network) ([]uint8, error) {
+	if !c.Bool("path-bits") {
+		return nil, nil
+	}
+	if bits := n.PathBits(); bits != nil {
+		return bits, nil
+	}
+	return nil, usagef("--path-bits: each host has one LID, and no path bits; give --lmc N, or the fabric an LMC above 0")
 }

@@ -57,6 +57,9 @@ func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 	}
 	o := engines.Options{Roots: s.Roots, Seed: c.Uint64("seed"), Lanes: c.Int("lanes"), Partial: c.Bool("partial")}
 	var err error
+	if o.Bits, err = pathBits(c, s.Net); err != nil {
+		return nil, err
+	}
 	if o.Previous, err = previousRoutes(c, s); err != nil {
 		return nil, err
 	}
@@ -120,7 +123,7 @@ func writeRoutes(c *cli.Context, t *lft.Tables, s *netfile.Source) error {
 		"lft": t.WriteSaved, "json": t.WriteJSON, "ip": func(w io.Writer) error { return writeIP(t, s.Whole, w) },
 	}[c.String("format")]
 	if write != nil {
-		if err := writeOut(c, write); err != nil {
+		if err := writeLong(c, write); err != nil {
 			return err
 		}
 	}

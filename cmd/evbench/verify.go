@@ -112,9 +112,13 @@ func verifyOrder(c *cli.Context, name string, f *order.File) error {
 		if s.Net, err = s.Net.WithSomeLIDs(); err != nil {
 			return usage(err)
 		}
+		var bits []uint8
+		if f.Header["path-bits"] != "" {
+			bits = s.Net.PathBits()
+		}
 		if !c.IsSet("engine") {
 			with, err = judgedWith(c.String("tables"), s)
-		} else if t, wrong := givenTables(c, s); wrong == nil {
+		} else if t, wrong := givenTables(c, s, bits); wrong == nil {
 			with, err = dumped(t)
 		} else {
 			err = wrong

@@ -50,10 +50,12 @@ type Made struct {
 	Judged time.Duration // to judge it
 }
 
-// Workers build the events. Update makes every worker adopt the plan from the next exchange on.
+// Workers build the events. Hold keeps them from beginning an exchange and brings them a plan, whose
+// routes are not in place yet; with nil they go on as before. It does not wait for them. Update makes every worker adopt the plan from the next exchange on.
 // Calls come one at a time. It returns once the first exchange on the plan is done; before that it
 // calls placed, when every worker has the plan. The times are since the call.
 type Workers interface {
+	Hold(p *plan.Plan)
 	Update(ctx context.Context, p *plan.Plan, placed func(from uint64)) (failover.Switch, error)
 }
 
@@ -301,6 +303,14 @@ func (r *runner) act(ctx context.Context, g *errgroup.Group, a failover.Action) 
 			n, err := r.Network.Install(ctx, p)
 			reply(answer{event: failover.Installed{ID: a.ID, Changed: n, Err: err}})
 		})
+	case failover.Hold:
+		switch {
+		case r.Workers == nil:
+		case a.ID == 0:
+			r.Workers.Hold(nil)
+		default:
+			r.Workers.Hold(r.made.plan)
+		}
 	case failover.Update:
 		p := r.made.plan
 		begin(func(ctx context.Context, reply func(answer)) { r.update(ctx, a.ID, p, reply) })

@@ -102,6 +102,15 @@ type workers struct {
 	busy   sync.Mutex
 	refuse int
 	took   []string
+	held   []string // the dead links of the plan at hand
+	holds  int
+}
+
+func (w *workers) Hold(p *plan.Plan) {
+	if w.held = nil; p != nil {
+		w.held = p.Tree.DownNames()
+	}
+	w.holds++
 }
 
 func (w *workers) Update(ctx context.Context, p *plan.Plan, placed func(uint64)) (failover.Switch, error) {
@@ -235,6 +244,23 @@ func TestBlip(t *testing.T) {
 	})
 	last := r.calls[len(r.calls)-1]
 	expect.False(t, last != "clean []" && last != "aid []" || len(r.workers.took) != 0, "calls %q, workers took %q", r.calls, r.workers.took)
+}
+
+// Workers hold while routes are written, with the plan at hand; if the link comes back meanwhile they go on.
+func TestHold(t *testing.T) {
+	r, records := play(t, failover.FORS, 0, nil, func(r *rig) {
+		r.say(first, false)
+		time.Sleep(7 * ms) // the plan is there, its routes are not
+		synctest.Wait()
+		expect.True(t, slices.Equal(r.workers.held, []string{"leaf0-spine1"}) && len(r.workers.took) == 0, "%+v", r.workers)
+		r.say(first, true)
+		time.Sleep(100 * ms)
+		synctest.Wait()
+		expect.True(t, r.workers.held == nil && r.workers.holds == 2 && len(r.workers.took) == 0, "%+v", r.workers)
+		r.say(second, false)
+	})
+	x := records[len(records)-1]
+	expect.True(t, r.workers.holds == 3 && slices.Equal(r.workers.took, []string{"[leaf2-spine3]"}) && x.Switch.FirstNew != 0, "%+v, %+v", r.workers, x)
 }
 
 // Whatever fails is tried again.

@@ -143,6 +143,9 @@ func (p *Plan) Describe(w io.Writer, f Figures) {
 		lines = append(lines[:3], lines[4:]...)
 	}
 	show.Align(w, lines, show.Column{}, show.Column{Right: true}, show.Column{Right: true}, show.Column{})
+	if p.Tables.Bits != nil {
+		fmt.Fprintln(w, "\n  hosts add path bits to the first LID of a destination, those of the plan's line path-bits (UCX_IB_LID_PATH_BITS)")
+	}
 	if p.Bound.Link >= 2*p.Problem.Hosts {
 		fmt.Fprintf(w, "\n  %s:", p.witness())
 		for _, pair := range p.Over(p.Bound.Link, 4) {

@@ -102,6 +102,9 @@ func (p *Plan) covered() string {
 	if p.host != nil {
 		out += "# adapters " + strings.Join(lists.Of(p.ofHosts(), func(own [2]int) string { return span(own[0], own[1]) }), ",") + "\n"
 	}
+	if b := p.Tables.Bits; b != nil {
+		out += "# path-bits " + strings.Join(lists.Of(p.Nodes, func(v network.Node) string { return strconv.Itoa(int(b[v])) }), ",") + "\n"
+	}
 	if p.Reads != nil {
 		out += "# readers " + ranges(p.Reads) + "\n"
 	}
@@ -168,6 +171,9 @@ func span(first, last int) string {
 	return fmt.Sprintf("%d-%d", first, last)
 }
 
+// maxLMC is the largest LMC: a host has up to 128 LIDs.
+const maxLMC = 7
+
 // Sum is the digest of all that tables say about the messages: of lines "host RANK GUID LID SWITCH PORT",
 // then, sorted, "SWITCH LID PORT" for each entry that a message needs; switches are GUIDs.
 func Sum(t *lft.Tables, p *Problem, nodes []network.Node) string {
@@ -177,15 +183,23 @@ func Sum(t *lft.Tables, p *Problem, nodes []network.Node) string {
 		port uint8
 	}
 	var entries []entry
-	seen := make([]int, t.Net.Switches())
+	lids := 1 // of a destination
+	if t.Bits != nil {
+		lids = 1 << maxLMC
+	}
+	seen := make([]int, t.Net.Switches()*lids)
 	for dst, to := range nodes {
-		lid := int(t.Net.Info(to).LID)
 		for b, hosts := range p.from {
 			if p.sends[b*p.Hosts+dst] == 0 {
 				continue
 			}
-			for at := t.Net.Leaf(nodes[hosts[0]]).Node; !t.Net.IsHost(at) && seen[t.Net.Index(at)] != dst+1; {
-				seen[t.Net.Index(at)] = dst + 1
+			lid := t.LID(nodes[hosts[0]], to)
+			for at := t.Net.Leaf(nodes[hosts[0]]).Node; !t.Net.IsHost(at); {
+				mark := &seen[t.Net.Index(at)*lids+lid-int(t.Net.Info(to).LID)]
+				if *mark == dst+1 {
+					break
+				}
+				*mark = dst + 1
 				port := t.Port(at, lid)
 				entries = append(entries, entry{t.Net.Key(at), lid, port})
 				at = t.Net.At(at, int(port)).Node

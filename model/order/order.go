@@ -55,7 +55,7 @@ type Problem struct {
 	host  []int     // of each adapter where some hosts have several, else nil
 	block []int32   // of each host
 	place []int32   // of each host in its block
-	from  [][]int32 // hosts of a block: at most 64, on one switch, with one share
+	from  [][]int32 // hosts of a block: at most 64, on one switch, with one share and the same path bits
 	begin []int32   // by entry, block·Hosts + dst: its links between switches are passed[begin:begin of the next]
 	over  []int32
 	sends []uint64 // by entry: which hosts of the block send to dst
@@ -105,7 +105,7 @@ func NewProblem(t *lft.Tables, o Options) (*Problem, error) {
 		p.Links[i], p.Links[n+i] = Link{Node: v, Port: 1}, t.Net.Leaf(v)
 	}
 	rate := t.Net.MessageRate(o.Nodes)
-	p.blocks(t.Net, o.Nodes, rate)
+	p.blocks(t, o.Nodes, rate)
 	if err := p.follow(t, o); err != nil {
 		return nil, err
 	}
@@ -113,15 +113,19 @@ func NewProblem(t *lft.Tables, o Options) (*Problem, error) {
 	return p, nil
 }
 
-// blocks divides the hosts of each switch, those with one rate together.
-func (p *Problem) blocks(net *network.Network, nodes []network.Node, rate float64) {
+// blocks divides the hosts of each switch, those with one rate and the same path bits together.
+func (p *Problem) blocks(t *lft.Tables, nodes []network.Node, rate float64) {
 	type key struct {
 		leaf network.Node
 		rate float64
+		bits uint8
 	}
 	last := map[key]int32{}
 	for i, v := range nodes {
-		k := key{net.Leaf(v).Node, min(rate, net.Rate(Link{Node: v, Port: 1}))}
+		k := key{t.Net.Leaf(v).Node, min(rate, t.Net.Rate(Link{Node: v, Port: 1})), 0}
+		if t.Bits != nil {
+			k.bits = t.Bits[v]
+		}
 		b, there := last[k]
 		if !there || len(p.from[b]) == 64 {
 			b = int32(len(p.from))
@@ -174,7 +178,7 @@ func (p *Problem) follow(t *lft.Tables, o Options) error {
 }
 
 func (p *Problem) way(t *lft.Tables, src, dst network.Node) ([]Link, error) {
-	lid := int(t.Net.Info(dst).LID)
+	lid := t.LID(src, dst)
 	way, fault := t.Route(src, lid)
 	if fault == lft.NoFault {
 		return way, nil

@@ -112,11 +112,19 @@ func drawn(t testing.TB, rng *rand.Rand) (*lft.Tables, order.Options) {
 			o.Host = append(o.Host, i/each)
 		}
 	}
+	var bits []uint8 // of some networks, with several LIDs a host
+	if lmc := rng.IntN(8); lmc == 1 || lmc == 2 {
+		n = expect.Value(n.Numbered(lmc))(t)
+		for range n.Hosts() {
+			bits = append(bits, uint8(rng.IntN(128)))
+		}
+	}
 	engine := []string{"opensm-minhop", "sssp", "updn"}[rng.IntN(3)]
 	tables, err := engines.Compute(engine, n, engines.Options{Partial: true})
 	if err != nil {
 		tables = computed(t, "opensm-minhop", n)
 	}
+	tables.Bits = bits
 	return tables, o
 }
 

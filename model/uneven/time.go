@@ -2,7 +2,6 @@ package uneven
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"evbench/scheduler"
@@ -61,8 +60,8 @@ func Time(s *scheduler.Schedule, t *topology.Tree, r topology.Rates) (sum float6
 // Of a share, let slow hosts be those with no more, which have it. A phase is slow if a slow host takes part.
 // There are as many slow phases as a slow host has messages, or as the slow messages of a leaf or pod need for
 // its links. In others the links of a leaf carry no more than one message of each fast host.
-func InPhases(t *topology.Tree, hosts []topology.SlowHost, least int, full bool) (time float64, phases int) {
-	time, phases = float64(least), least
+func InPhases(t *topology.Tree, hosts []topology.SlowHost, least int, full bool) (time float64, choices []choice) {
+	time, choices = float64(least), []choice{{float64(least), 0, least}}
 	leaf, slow, nested, most := t.LeafOfRanks(), make([]bool, t.Servers()), 0.0, 0
 	hosts = slices.SortedFunc(slices.Values(hosts), func(a, b topology.SlowHost) int { return cmp.Compare(a.Share, b.Share) })
 	for i, h := range hosts {
@@ -83,7 +82,7 @@ func InPhases(t *topology.Tree, hosts []topology.SlowHost, least int, full bool)
 			most = max(most, ceil(c.slow, c.links))
 		}
 		least, nested = max(least, most), nested+float64(most)*(1/h.Share-1/next)
-		best, with := math.Inf(1), 0
+		var own []choice
 		for n := most; n <= least; n++ { // slow phases
 			all := least
 			for _, c := range cuts {
@@ -91,15 +90,20 @@ func InPhases(t *topology.Tree, hosts []topology.SlowHost, least int, full bool)
 					all = max(all, n+ceil(c.all-n*c.links, quick))
 				}
 			}
-			if x := float64(all) + float64(n)*(1/h.Share-1); x < best {
-				best, with = x, all
-			}
+			own = append(own, choice{float64(all) + float64(n)*(1/h.Share-1), n, all})
 		}
-		if best > time {
-			time, phases = best, with
+		slices.SortStableFunc(own, func(a, b choice) int { return cmp.Compare(a.time, b.time) })
+		if own[0].time > time {
+			time, choices = own[0].time, own
 		}
 	}
-	return max(time, float64(least)+nested), phases
+	return max(time, float64(least)+nested), choices
+}
+
+// A choice is a time that a plan may have, of which so many phases are slow.
+type choice struct {
+	time         float64
+	slow, phases int
 }
 
 func ceil(a, b int) int { return (a + b - 1) / b }

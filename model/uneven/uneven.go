@@ -69,7 +69,7 @@ func Build(t *topology.Tree, o plan.Options, r topology.Rates) (*plan.Plan, *Slo
 	if s.Time > 0 {
 		s.Uses = Over(p.Schedule, t, s.Uses)
 	}
-	s.Phased, _ = InPhases(t, r.Hosts, int(s.Least), s.Tree == 0 && !s.Faster)
+	s.Phased, _ = InPhases(t, r.Hosts, int(s.Least), r.Counted || s.Tree == 0 && !s.Faster)
 	for _, h := range r.Hosts {
 		s.Least = max(s.Least, float64(t.Load(h.Rank))/h.Share)
 	}

@@ -95,3 +95,29 @@ func TestSlowHostsAtTheBound(t *testing.T) {
 	}
 	expect.True(t, n[true] >= 90 && n[false] <= 2, "at the bound of the tree: %v", n)
 }
+
+// Slow hosts of large networks have their messages in as few phases as they can: the plan is at the bound.
+func TestSlowHostsOfLargeNetworks(t *testing.T) {
+	for _, x := range []struct {
+		form  string
+		share float64
+		slow  []int
+		time  float64
+	}{
+		{"PGFT(2;32,32;1,16;1,1)", 0.25, []int{0, 40}, 1984 + 3*1023},
+		{"PGFT(2;20,18;1,17;1,1)", 0.5, []int{3, 99, 200}, 400 + 359},
+		{"PGFT(2;16,16;1,8;1,1)", 0.25, []int{0, 1, 20, 40, 60}, 480 + 3*255},
+		{"PGFT(2;4,32;1,2;1,1)", 0.25, []int{0, 9, 50}, 248 + 3*127},
+		{"PGFT(3;8,4,8;1,4,4;1,1,1)", 0.5, []int{0, 9, 100}, 496 + 255},
+	} {
+		o := expect.Value(topology.Parse(x.form))(t)
+		tree := expect.Value(topology.New(o))(t)
+		var r topology.Rates
+		for _, h := range x.slow {
+			r.Hosts = append(r.Hosts, topology.SlowHost{Rank: h, Share: x.share})
+		}
+		p, s, err := uneven.Build(tree, plan.Options{Schedule: "fors"}, r)
+		expect.MustTrue(t, err == nil, "%s: %v", x.form, err)
+		expect.True(t, s.Time == x.time && s.Phased == x.time && uneven.Time(p.Schedule, tree, r) == x.time, "%s: %+v", x.form, s)
+	}
+}

@@ -39,6 +39,9 @@ type Options struct {
 	Weights *lft.Weights
 	// Seed is the seed of engines with random draws.
 	Seed uint64
+	// Bits are the path bits of hosts (network.PathBits), for MinMax: a LID's routes are for those that send to it.
+	// nil: the LIDs of a host have the same routes.
+	Bits []uint8
 	// Lanes is the number of virtual lanes that may be used. 0 means 8.
 	Lanes int
 	// Partial lets engines that refuse a network in which some pairs cannot be
@@ -99,12 +102,27 @@ var engines = []Engine{
 		return opensm.DFSSSP(n, cmp.Or(o.Lanes, 8))
 	}},
 	{MinMax, "any network: the fullest link as empty as possible, and virtual lanes without deadlock", func(n *network.Network, o Options) (*lft.Tables, error) {
-		t, load := minmax.Route(n)
-		t.Note = fmt.Sprintf("the fullest link between switches carries %.6g messages; no routing goes below %.6g", load.Most, math.Ceil(load.Bound*(1-1e-9)))
-		if load.Whole > math.Ceil(load.Bound*(1-1e-9)) {
-			t.Note += fmt.Sprintf(", and no tables below %.6g, by which the messages of a switch to a host stay together", load.Whole)
+		t, load := minmax.Route(n, o.Bits)
+		lanes, rule := cmp.Or(o.Lanes, 8), ""
+		if err := opensm.WithLanes(t, lanes); err != nil {
+			if _, few := errors.AsType[opensm.TooFewLanes](err); !few {
+				return nil, err
+			}
+			rule = fmt.Sprintf("routes go up and then down (up*/down*), since others deadlock on %s; ", show.Plural(lanes, "lane", "lanes"))
+			t, load = minmax.UpDown(n, o.Bits, o.Roots)
 		}
-		return t, opensm.WithLanes(t, cmp.Or(o.Lanes, 8))
+		t.Note = rule + fmt.Sprintf("the fullest link between switches carries %.6g messages; no routing goes below %.6g", load.Most, math.Ceil(load.Bound*(1-1e-9)))
+		if load.Whole > math.Ceil(load.Bound*(1-1e-9)) {
+			of := "host"
+			if o.Bits != nil {
+				of = "LID"
+			}
+			t.Note += fmt.Sprintf(", and no tables below %.6g, by which the messages of a switch to a %s stay together", load.Whole, of)
+		}
+		if o.Bits == nil && rule == "" && load.Most > 1.05*load.Bound {
+			t.Note += "; with several LIDs a host (--lmc N --path-bits) they may part"
+		}
+		return t, nil
 	}},
 	{QFT, "closed form for quasi fat trees and PGFTs, whole or degraded", alone(closed.QFT)},
 	{routing.MinHop, "two levels: least used live spine, ties to the lowest", twoLevels(routing.MinHop)},

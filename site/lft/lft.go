@@ -28,6 +28,7 @@ type Tables struct {
 	LIDs   int            // entries of a switch: MaxLID + 1
 	Roots  []network.Node // top switches that the engine found or was given; nil where it asks for none
 	Note   string         // what the engine says of them
+	Bits   []uint8        // what hosts add to the first LID of a destination (network.PathBits); nil: nothing
 	ports  []uint8
 	vl     []uint8 // by source switch, then destination LID; nil where all is on lane 0
 }
@@ -43,6 +44,15 @@ func New(engine string, n *network.Network) *Tables {
 // any cables.
 func (t *Tables) Clone(engine string, n *network.Network) *Tables {
 	return &Tables{Net: n, Engine: engine, LIDs: t.LIDs, ports: slices.Clone(t.ports)}
+}
+
+// LID is the LID by which a host sends to another: the first, and the path bits of the sender.
+func (t *Tables) LID(src, dst network.Node) int {
+	lid := int(t.Net.Info(dst).LID)
+	if t.Bits != nil {
+		lid += int(t.Bits[src]) & (t.Net.LIDs(dst) - 1)
+	}
+	return lid
 }
 
 // Row returns the entries of the i-th switch, by LID. Engines write to it.

@@ -123,6 +123,28 @@ func (n *Network) LIDs(v Node) int {
 	return 1
 }
 
+// PathBits returns for each host what it adds to the first LID of a destination with several, if the hosts of each
+// switch are to share the LIDs equally: hosts counted by switch and port, modulo the most LIDs that a host has. Over UCX
+// it is UCX_IB_LID_PATH_BITS of the host. nil: all have one LID.
+func (n *Network) PathBits() []uint8 {
+	lids := 1
+	for h := range Node(n.Hosts()) {
+		lids = max(lids, n.LIDs(h))
+	}
+	if lids == 1 {
+		return nil
+	}
+	out, next := make([]uint8, n.Hosts()), 0
+	for i := range n.Switches() {
+		for _, far := range n.Ends(n.Switch(i)) {
+			if far.Node != NoNode && n.IsHost(far.Node) && n.Leaf(far.Node).Node == n.Switch(i) {
+				out[far.Node], next = uint8(next%lids), next+1
+			}
+		}
+	}
+	return out
+}
+
 func (n *Network) MaxLID() int {
 	most := 0
 	for v := range Node(n.Nodes() + n.Others()) {

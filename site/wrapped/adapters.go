@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"evbench/internal/hostlist"
@@ -94,5 +95,55 @@ func hostsIn(r io.Reader) (out []plan.Host, err error) {
 		if len(f) == 6 && f[1] == "x-host" {
 			out = append(out, plan.Host{Name: f[3], Adapter: f[5]})
 		}
+	}
+}
+
+// A senderBits is what a rank of a plan adds to the first LID of a destination.
+type senderBits struct{ host, bits string }
+
+// bitsIn returns the path bits in the header of a plan's text, by rank; nil: it has none.
+func bitsIn(r io.Reader) (out []senderBits, err error) {
+	names := map[string]string{}
+	for in := bufio.NewReader(r); ; {
+		line, err := in.ReadString('\n')
+		if err != nil || !strings.HasPrefix(line, "#") {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return out, err
+		}
+		switch f := strings.Fields(line); {
+		case len(f) > 3 && f[1] == "x-host":
+			names[f[2]] = f[3]
+		case len(f) == 3 && f[1] == "path-bits":
+			for rank, bits := range strings.Split(f[2], ",") {
+				out = append(out, senderBits{names[strconv.Itoa(rank)], bits})
+			}
+		}
+	}
+}
+
+// send has ranks send over UCX with path bits, where their hosts have names.
+func (s *Session) send(bits []senderBits) {
+	var lists []string
+	at := map[string]int{}
+	for _, b := range bits {
+		if b.host == "" || strings.HasPrefix(b.host, AnyHost) {
+			s.Say("the plan has path bits and its hosts no names: set UCX_IB_LID_PATH_BITS on each host yourself, by the line path-bits of the plan")
+			return
+		}
+		i, there := at[b.host]
+		if !there {
+			i = len(lists)
+			at[b.host], lists = i, append(lists, b.host)
+		}
+		lists[i] += "/" + b.bits
+	}
+	if s.Order.Bits = strings.Join(lists, ","); s.Order.Bits == "" {
+		return
+	}
+	s.Say("over UCX the library has each host send with the plan's path bits (UCX_IB_LID_PATH_BITS, unless that is set); other layers send to first LIDs")
+	if len(s.Launcher.Command) == 0 {
+		s.Say("beside EVBENCH_PLAN set EVBENCH_PATH_BITS=%s", s.Order.Bits)
 	}
 }

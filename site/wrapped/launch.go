@@ -37,6 +37,7 @@ type Order struct {
 	Min     int64  // least bytes to a rank for which a call follows the plan
 	Eager   int64  // bytes of a fragment that MPI sends eagerly, over TCP
 	Devices string // HOST/ADAPTER/ADAPTER,HOST/…: adapters for UCX, by rank on the host; "": none
+	Bits    string // HOST/N/N,HOST/…: path bits for UCX, likewise
 }
 
 // environment is the variables of the ranks: names and values.
@@ -51,6 +52,9 @@ func (o *Order) environment() []string {
 	}
 	if o.Plan == "" {
 		return out
+	}
+	if o.Bits != "" {
+		out = append(out, "EVBENCH_PATH_BITS", o.Bits)
 	}
 	return append(out, "EVBENCH_PLAN", o.Plan, "EVBENCH_MIN", strconv.FormatInt(o.Min, 10))
 }

@@ -254,7 +254,7 @@ func TestExchangeDevices(t *testing.T) {
 		{"others", short + "2/lo", "", "- - - -", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			env := append([]string{"EVBENCH_DEVICES=" + tt.devices}, ucx...)
+			env := append([]string{"EVBENCH_DEVICES=" + tt.devices, "EVBENCH_PATH_BITS=" + short + "/3/0/1/2,other/1"}, ucx...)
 			if tt.own != "" {
 				env = append(env, "UCX_NET_DEVICES="+tt.own)
 			}
@@ -266,6 +266,7 @@ func TestExchangeDevices(t *testing.T) {
 				}
 			}
 			expect.Equal(t, strings.Join(got, " "), tt.want, "UCX_NET_DEVICES")
+			expect.Contains(t, out, "bits 0: 3", "bits 1: 0", "bits 2: 1", "bits 3: 2")
 			expect.True(t, strings.Contains(said, tt.said) && (tt.said != "" || said == "") && count(times, "alltoall plan") == 2, "said %q, %v", said, times)
 		})
 	}

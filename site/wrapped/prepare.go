@@ -154,8 +154,7 @@ func ordered(o Options, s *Session, r *Report, hosts []Host) error {
 	if made.Least > 0 {
 		r.Bound = float64(away) / made.Least
 	}
-	s.Order.Plan, err = filepath.Abs(o.Out)
-	return err
+	return s.planned(o.Out)
 }
 
 // HostOf returns the host of each adapter, which follow one another; nil if each is a host.
@@ -211,7 +210,21 @@ func (s *Session) follow(f *os.File, name string) error {
 		return err
 	}
 	s.choose(hosts)
-	s.Order.Plan, err = filepath.Abs(name)
+	return s.planned(name)
+}
+
+// planned has ranks follow the plan of a file, and send with its path bits.
+func (s *Session) planned(name string) (err error) {
+	if s.Order.Plan, err = filepath.Abs(name); err != nil {
+		return err
+	}
+	f, err := atomicfile.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	bits, err := bitsIn(f)
+	s.send(bits)
 	return err
 }
 

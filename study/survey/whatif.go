@@ -203,6 +203,9 @@ func (w *whatIf) set(i int) (*Group, int64) {
 // is choosy.
 func (w *whatIf) prepare(r *WhatIfReport) error {
 	for _, c := range w.opt.Cases {
+		if c.Routing == plan.NoRouting {
+			return fmt.Errorf("%s: a plan without routes has no efficiency, so what a failure costs it is not known; without --routing each schedule has its own", c)
+		}
 		if c.single() {
 			w.closed[c.Routing] = closedOf(w.tree, c.Routing)
 			if w.orders[c.Schedule] == nil {

@@ -42,6 +42,7 @@ type File struct {
 	Fragments []Fragment
 
 	host    []int  // of each rank: adapters of one host send each other nothing over the network
+	bits    []int  // of each rank: what it adds to the first LID of a destination; nil: nothing
 	covered string // by the hash
 }
 
@@ -186,13 +187,16 @@ func (f *File) complete() (err error) {
 	if err == nil {
 		err = f.adapters()
 	}
+	if err == nil {
+		err = f.pathBits()
+	}
 	switch {
 	case err == nil && f.Sized() && len(f.Messages) > 0:
 		return errors.New("sizes: a message without bytes; write start, source, destination and bytes")
 	case err == nil && !f.Sized() && len(f.Fragments) > 0:
 		return fmt.Errorf("no line %q, and messages have bytes", "# sizes")
 	}
-	for _, key := range []string{"hosts", "guids", "adapters", "readers", "builders", "undelivered", "tables", "sizes"} {
+	for _, key := range []string{"hosts", "guids", "adapters", "path-bits", "readers", "builders", "undelivered", "tables", "sizes"} {
 		if value, there := f.Header[key]; there {
 			f.covered += "# " + key + " " + value + "\n"
 		}
@@ -261,6 +265,25 @@ func (f *File) adapters() error {
 	}
 	if next < f.Hosts {
 		return fmt.Errorf("adapters: rank %d has no host", next)
+	}
+	return nil
+}
+
+// pathBits reads what each rank adds to the first LID of a destination: "0,1,2,3".
+func (f *File) pathBits() error {
+	text, there := f.Header["path-bits"]
+	if !there {
+		return nil
+	}
+	for _, word := range strings.Split(text, ",") {
+		k, err := strconv.Atoi(word)
+		if err != nil || k < 0 || k > 127 {
+			return fmt.Errorf("path-bits: %.40q is no number from 0 to 127", word)
+		}
+		f.bits = append(f.bits, k)
+	}
+	if len(f.bits) != f.Hosts {
+		return fmt.Errorf("path-bits: %d for %d hosts", len(f.bits), f.Hosts)
 	}
 	return nil
 }

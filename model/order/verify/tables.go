@@ -17,6 +17,7 @@ import (
 type routes struct {
 	net  *network.Network
 	port [][]uint8 // by node; 255 and none: no entry
+	bits []int     // by node: what a source adds to the first LID of a destination; nil: nothing
 	way  []link    // memory of walk
 }
 
@@ -68,7 +69,7 @@ func at(l link) int { return int(l.Node)<<8 | int(l.Port) }
 func (r *routes) walk(src, dst network.Node) []link {
 	out := append(r.way[:0], link{Node: src, Port: 1})
 	defer func() { r.way = out }()
-	lid := int(r.net.Info(dst).LID)
+	lid := int(r.net.Info(dst).LID) + r.offset(src, dst)
 	for at := r.net.At(src, 1).Node; len(out) <= r.net.Switches()+1; {
 		if at == network.NoNode || at == dst {
 			break
@@ -91,6 +92,14 @@ func (r *routes) walk(src, dst network.Node) []link {
 	return nil
 }
 
+// offset is what src adds to the first LID of dst: as many of its path bits as dst has (LMC).
+func (r *routes) offset(src, dst network.Node) int {
+	if r.bits == nil {
+		return 0
+	}
+	return r.bits[src] % (1 << r.net.Info(dst).LMC)
+}
+
 // sum is the digest of what the tables say about the messages of a plan, as docs/reference/files.md
 // defines it.
 func (r *routes) sum(nodes []network.Node, meets func(src, dst int) bool) string {
@@ -105,17 +114,20 @@ func (r *routes) sum(nodes []network.Node, meets func(src, dst int) bool) string
 		lid, port int
 	}
 	var lines []entry
-	seen := r.counts() // the last destination whose messages pass a link
+	seen, passed := r.counts(), int32(0) // the last LID whose messages pass a link
 	for j, dst := range nodes {
-		for i, src := range nodes {
-			if !meets(i, j) {
-				continue
-			}
-			way := r.walk(src, dst)
-			for _, l := range way[min(1, len(way)):] {
-				if seen[at(l)] != int32(j+1) {
-					seen[at(l)] = int32(j + 1)
-					lines = append(lines, entry{r.net.Key(l.Node), int(r.net.Info(dst).LID), int(l.Port)})
+		for offset := range 1 << r.net.Info(dst).LMC {
+			passed++
+			for i, src := range nodes {
+				if !meets(i, j) || r.offset(src, dst) != offset {
+					continue
+				}
+				way := r.walk(src, dst)
+				for _, l := range way[min(1, len(way)):] {
+					if seen[at(l)] != passed {
+						seen[at(l)] = passed
+						lines = append(lines, entry{r.net.Key(l.Node), int(r.net.Info(dst).LID) + offset, int(l.Port)})
+					}
 				}
 			}
 		}

@@ -161,6 +161,12 @@ func (r *Report) routes(f *File, t Tables) error {
 	if err != nil {
 		return err
 	}
+	if f.bits != nil {
+		tables.bits = make([]int, t.Net.Nodes())
+		for i, v := range nodes {
+			tables.bits[v] = f.bits[i]
+		}
+	}
 	rate := messageRate(t.Net, nodes)
 	if f.Sized() {
 		sent := make([]bool, f.Hosts*f.Hosts)

@@ -117,6 +117,8 @@ func TestRefuses(t *testing.T) {
 		{"# tables", "# adapters 0-1,3-5\n# tables", `adapters: "3-5": write the ranks of each host, in their order, all from 0 to 5`},
 		{"# tables", "# adapters 0-1,2\n# tables", "adapters: rank 3 has no host"},
 		{"# tables", "# adapters \n# tables", `adapters: ""`},
+		{"# tables", "# path-bits 0,1,2,3,4,128\n# tables", `path-bits: "128" is no number from 0 to 127`},
+		{"# tables", "# path-bits 0,1\n# tables", "path-bits: 2 for 6 hosts"},
 		{"\n0 0 ", "\n0 zero ", `"zero" is no number`},
 		{"\n0 0 ", "\n0 0 7 ", "is no message"},
 	} {

@@ -1,12 +1,14 @@
 // Package minmax answers: which routes make the fullest link of an all-to-all exchange carry as few
 // messages as possible, in a network of any shape?
 //
-// Each destination has one next port at a switch, as forwarding tables have. The least largest load of
+// Each LID has one next port at a switch, as forwarding tables have; a host has one LID, or several that senders
+// share by their path bits. The least largest load of
 // routes that may be split is a linear program (minimum-maximum multicommodity flow); Bound proves a
 // lower bound of it by weights of links, Route chooses trees by the same kind of weights: the tree of
 // each destination in turn is taken out and replaced by the shortest one, where a link is the longer the
 // fuller it is (the exponential potential of Plotkin, Shmoys and Tardos, 1995). Routes may be longer than
-// the shortest and may deadlock; package opensm gives them virtual lanes.
+// the shortest and may deadlock; package opensm gives them virtual lanes. UpDown takes routes that go up first and then
+// down, which need none.
 package minmax
 
 import (
@@ -29,7 +31,8 @@ type graph struct {
 	room  []float64
 	into  [][]int32 // links by the switch that they lead to
 	out   [][]int32 // and that they leave
-	hosts []int     // on each switch
+	hosts []int     // on each switch, that send
+	up    []bool    // whether a link goes up, for routes that go up and then down; nil: all routes
 }
 
 func newGraph(n *network.Network) *graph {
@@ -61,7 +64,7 @@ type search struct {
 	length []float64 // of links
 	dist   []float64 // of switches to the root
 	next   []int32   // their links on the way, -1: none
-	order  []int32   // switches that reach the root, the nearest first
+	order  []int32   // switches that reach the root, each after the next on its way
 	done   []bool
 	heap   heap.Heap[reached]
 }
@@ -78,35 +81,51 @@ func (g *graph) search() *search {
 	return &search{graph: g, length: make([]float64, len(g.from)), dist: make([]float64, n), next: make([]int32, n), done: make([]bool, n)}
 }
 
-// towards sets dist, next and order (Dijkstra). O(links · log switches).
+// towards sets dist, next and order (Dijkstra). Switches that reach the root on links down alone do, where links have
+// directions; the others go up to one of these first. O(links · log switches).
 func (s *search) towards(root int) {
 	for i := range s.dist {
 		s.dist[i], s.next[i], s.done[i] = math.Inf(1), -1, false
 	}
 	s.dist[root], s.order = 0, s.order[:0]
 	s.heap = append(s.heap[:0], reached{0, int32(root)})
+	s.grow(false)
+	if s.up == nil {
+		return
+	}
+	for _, at := range s.order {
+		s.extend(at, true)
+	}
+	s.grow(true)
+}
+
+// grow takes in the switches of the heap, and those behind them over links of one direction.
+func (s *search) grow(up bool) {
 	for len(s.heap) > 0 {
 		at := s.heap[0].sw
 		s.heap.Pop()
-		if s.done[at] {
-			continue
-		}
-		s.done[at] = true
-		s.order = append(s.order, at)
-		for _, l := range s.into[at] {
-			if d, v := s.dist[at]+s.length[l], s.from[l]; d < s.dist[v] {
-				s.dist[v], s.next[v] = d, l
-				s.heap.Push(reached{d, v})
-			}
+		if !s.done[at] {
+			s.done[at] = true
+			s.order = append(s.order, at)
+			s.extend(at, up)
 		}
 	}
 }
 
-// flow adds the messages from all hosts to a host on root to the loads of the links of a tree, times by.
-// below is memory.
-func (g *graph) flow(next, order []int32, root int, load, below []float64, by float64) {
+func (s *search) extend(at int32, up bool) {
+	for _, l := range s.into[at] {
+		if d, v := s.dist[at]+s.length[l], s.from[l]; d < s.dist[v] && !s.done[v] && (s.up == nil || s.up[l] == up) {
+			s.dist[v], s.next[v] = d, l
+			s.heap.Push(reached{d, v})
+		}
+	}
+}
+
+// flow adds the messages from hosts, so many on each switch, to a host on root to the loads of the links of a tree,
+// times by. below is memory.
+func (g *graph) flow(next, order []int32, hosts []int, root int, load, below []float64, by float64) {
 	for _, v := range order {
-		below[v] = float64(g.hosts[v])
+		below[v] = float64(hosts[v])
 	}
 	for i := len(order) - 1; i > 0; i-- {
 		v := order[i]
@@ -165,7 +184,7 @@ func bound(n *network.Network, from, to []network.Node, rounds int) float64 {
 			for _, v := range s.order {
 				sum += s.dist[v] * float64(g.hosts[v]*hosts)
 			}
-			g.flow(s.next, s.order, root, load, below, float64(hosts))
+			g.flow(s.next, s.order, g.hosts, root, load, below, float64(hosts))
 		}
 		if all == 0 {
 			return 0
@@ -231,16 +250,18 @@ const (
 )
 
 // Load is the largest load of the links between switches, over what its link carries at once, what no routing
-// goes below, and what no tables do, by which the messages of a switch to a host stay together.
+// goes below, and what no tables do, by which the messages of a switch to a LID stay together.
 type Load struct{ Most, Bound, Whole float64 }
 
-// whole is the bound of tables: the load of a link is a sum of hosts on switches, thus a multiple of the unit that
-// divides all these numbers. So a link has at least the bound, and the links of each switch have room for what its
+// whole is the bound of tables: the load of a link is a sum of hosts on switches that send to one LID, thus a multiple
+// of the unit that divides all these numbers. So a link has at least the bound, and the links of each switch have room for what its
 // hosts send and receive, in whole units.
-func (g *graph) whole(bound float64) float64 {
+func (g *graph) whole(bound float64, to []*destination) float64 {
 	unit := 0
-	for _, hosts := range g.hosts {
-		unit = gcd(unit, hosts)
+	for _, d := range to {
+		for _, hosts := range d.from {
+			unit = gcd(unit, hosts)
+		}
 	}
 	if unit == 0 || len(g.room) == 0 {
 		return bound
@@ -287,15 +308,56 @@ func (g *graph) whole(bound float64) float64 {
 	}
 }
 
-// Route returns tables with entries for all hosts and switches. Pairs that no path joins have no entry.
-// Passes give whole trees anew, sweeps single switches another next link. O(hosts · links · log) a pass.
-func Route(n *network.Network) (*lft.Tables, Load) {
-	g := newGraph(n)
+// Route returns tables with entries for all hosts and switches. Pairs that no path joins have no entry. With path
+// bits of hosts (network.PathBits) each LID of a host has routes of its own, for those that send to it; without, nil,
+// all have the same. Passes give whole trees anew, sweeps single switches another next link.
+// O(hosts · links · log) a pass.
+func Route(n *network.Network, bits []uint8) (*lft.Tables, Load) { return newGraph(n).route(bits) }
+
+// UpDown is Route with routes that go up towards the nearest of some switches, the roots, and then down, as OpenSM's
+// updn: they cannot deadlock, on one lane. Among switches equally far from roots those of a lower number are above.
+// Without roots they are the top switches of a tree, or the switch with the least sum of distances; in parts that they
+// do not reach this one in any case.
+func UpDown(n *network.Network, bits []uint8, roots []network.Node) (*lft.Tables, Load) {
+	if len(roots) == 0 {
+		roots, _ = network.DetectRoots(n) // nil: no tree
+	}
+	for {
+		central, least := network.NoNode, 0
+		for i, far := range n.Distances(roots...) {
+			if far >= 0 || n.HostCount(n.Switch(i)) == 0 {
+				continue
+			}
+			sum := 0
+			for _, d := range n.Distances(n.Switch(i)) {
+				sum += max(d, 0)
+			}
+			if central == network.NoNode || sum < least {
+				central, least = n.Switch(i), sum
+			}
+		}
+		if central == network.NoNode {
+			break
+		}
+		roots = append(slices.Clone(roots), central)
+	}
+	g, far := newGraph(n), n.Distances(roots...)
+	g.up = make([]bool, len(g.from))
+	for l := range g.up {
+		from, to := g.from[l], g.to[l]
+		g.up[l] = far[to] < far[from] || far[to] == far[from] && to < from
+	}
+	return g.route(bits)
+}
+
+func (g *graph) route(bits []uint8) (*lft.Tables, Load) {
+	n := g.net
+	to := g.destinations(bits)
 	load := Load{Most: math.Inf(1), Bound: Bound(n)}
-	load.Whole = g.whole(load.Bound)
+	load.Whole = g.whole(load.Bound, to)
 	r, best := &router{}, [][]int32(nil)
 	for try := range 1 + tries/(1+n.Hosts()*len(g.from)) {
-		r = g.router(n.Hosts(), try)
+		r = g.router(to, try)
 		r.run(max(load.Bound, 1), func(most float64) {
 			if most < load.Most*(1-1e-9) {
 				load.Most, best = most, r.trees()
@@ -306,13 +368,10 @@ func Route(n *network.Network) (*lft.Tables, Load) {
 		}
 	}
 	t := lft.New("minmax", n)
-	for h := range network.Node(n.Hosts()) {
-		if n.Leaf(h).Node == network.NoNode {
-			continue
-		}
-		root := n.Index(n.Leaf(h).Node)
-		for k := range n.LIDs(h) {
-			write(t, g, best[h], root, int(n.Info(h).LID)+k, n.Leaf(h).Port)
+	t.Bits = bits
+	for i, d := range to {
+		for lid := d.lid; lid < d.lid+d.lids; lid++ {
+			write(t, g, best[i], d.root, lid, n.Leaf(d.host).Port)
 		}
 	}
 	for i := range n.Switches() {
@@ -352,27 +411,63 @@ func (r *router) run(bound float64, told func(most float64)) {
 	}
 }
 
-// A router holds a tree for each host.
-type router struct {
-	*search
-	load   []float64
-	below  []float64
-	hosted []network.Node // hosts in the order in which they get trees
-	tree   [][]int32      // by host: the link of each switch; nil: none yet
-	order  [][]int32
+// A destination is LIDs of a host that have the same routes.
+type destination struct {
+	host      network.Node
+	root      int // its switch
+	lid, lids int
+	from      []int // hosts on each switch that send to it
 }
 
-// router takes hosts in one of many orders, those of a switch apart from each other in the first.
-func (g *graph) router(hosts, try int) *router {
-	r := &router{search: g.search(), load: make([]float64, len(g.from)), below: make([]float64, len(g.into)), tree: make([][]int32, hosts), order: make([][]int32, hosts)}
-	stride := hosts/2 + 1 + try
-	for gcd(stride, hosts) > 1 {
+// destinations are those of all hosts with a cable, one for each host, or for each of its LIDs.
+func (g *graph) destinations(bits []uint8) (out []*destination) {
+	n, share := g.net, map[[2]int][]int{} // hosts on each switch that choose this one of so many LIDs
+	for h := range network.Node(n.Hosts()) {
+		if n.Leaf(h).Node == network.NoNode {
+			continue
+		}
+		all := destination{h, n.Index(n.Leaf(h).Node), int(n.Info(h).LID), n.LIDs(h), g.hosts}
+		if bits == nil || all.lids < 2 {
+			out = append(out, &all)
+			continue
+		}
+		for k := range all.lids {
+			from := share[[2]int{k, all.lids}]
+			if from == nil {
+				from = make([]int, len(g.hosts))
+				for s := range network.Node(n.Hosts()) {
+					if at := n.Leaf(s).Node; at != network.NoNode && int(bits[s])&(all.lids-1) == k {
+						from[n.Index(at)]++
+					}
+				}
+				share[[2]int{k, all.lids}] = from
+			}
+			out = append(out, &destination{h, all.root, all.lid + k, 1, from})
+		}
+	}
+	return out
+}
+
+// A router holds a tree for each destination.
+type router struct {
+	*search
+	load  []float64
+	below []float64
+	dests []*destination
+	turn  []int     // destinations in the order in which they get trees
+	tree  [][]int32 // by destination: the link of each switch; nil: none yet
+	order [][]int32
+}
+
+// router takes destinations in one of many orders, those of a switch apart from each other in the first.
+func (g *graph) router(to []*destination, try int) *router {
+	r := &router{search: g.search(), load: make([]float64, len(g.from)), below: make([]float64, len(g.into)), dests: to, tree: make([][]int32, len(to)), order: make([][]int32, len(to))}
+	stride := len(to)/2 + 1 + try
+	for gcd(stride, len(to)) > 1 {
 		stride++
 	}
-	for i := range hosts {
-		if h := network.Node(i * stride % hosts); g.net.Leaf(h).Node != network.NoNode {
-			r.hosted = append(r.hosted, h)
-		}
+	for i := range to {
+		r.turn = append(r.turn, i*stride%len(to))
 	}
 	return r
 }
@@ -393,21 +488,21 @@ func (r *router) long(l int32, sharp, bound float64) float64 {
 	return (0.003 + math.Exp(min(sharp*(r.load[l]/r.room[l]/bound-1), 100))) / r.room[l]
 }
 
-// pass gives each destination a new tree, the hosts of a switch apart from each other.
+// pass gives each destination a new tree.
 func (r *router) pass(sharp, bound float64) {
 	for l := range r.length {
 		r.length[l] = r.long(int32(l), sharp, bound)
 	}
-	for _, h := range r.hosted {
-		root := r.net.Index(r.net.Leaf(h).Node)
-		if r.tree[h] != nil {
-			r.flow(r.tree[h], r.order[h], root, r.load, r.below, -1)
-			r.changed(r.tree[h], sharp, bound)
+	for _, i := range r.turn {
+		d := r.dests[i]
+		if r.tree[i] != nil {
+			r.flow(r.tree[i], r.order[i], d.from, d.root, r.load, r.below, -1)
+			r.changed(r.tree[i], sharp, bound)
 		}
-		r.towards(root)
-		r.tree[h], r.order[h] = append(r.tree[h][:0], r.next...), append(r.order[h][:0], r.search.order...)
-		r.flow(r.tree[h], r.order[h], root, r.load, r.below, 1)
-		r.changed(r.tree[h], sharp, bound)
+		r.towards(d.root)
+		r.tree[i], r.order[i] = append(r.tree[i][:0], r.next...), append(r.order[i][:0], r.search.order...)
+		r.flow(r.tree[i], r.order[i], d.from, d.root, r.load, r.below, 1)
+		r.changed(r.tree[i], sharp, bound)
 	}
 }
 
@@ -431,14 +526,11 @@ func gcd(a, b int) int {
 // links, and reports whether any has moved.
 func (r *router) sweep(sharp, bound float64) (moved bool) {
 	cost := func(l int32, load float64) float64 { return math.Exp(min(sharp*(load/r.room[l]/bound-1), 100)) }
-	for h, tree := range r.tree {
-		if tree == nil {
-			continue
-		}
-		root := int32(r.net.Index(r.net.Leaf(network.Node(h)).Node))
-		below, order := r.below, r.order[h]
+	for d, tree := range r.tree {
+		root := int32(r.dests[d].root)
+		below, order := r.below, r.order[d]
 		for _, v := range order {
-			below[v] = float64(r.hosts[v])
+			below[v] = float64(r.dests[d].from[v])
 		}
 		for i := len(order) - 1; i > 0; i-- {
 			below[r.to[tree[order[i]]]] += below[order[i]]
@@ -458,6 +550,9 @@ func (r *router) sweep(sharp, bound float64) (moved bool) {
 			}
 			best, least := tree[v], math.Inf(1)
 			for _, l := range r.out[v] {
+				if !r.legal(tree, v, l) {
+					continue
+				}
 				extra, at := cost(l, r.load[l]+n)-cost(l, r.load[l]), r.to[l]
 				for ; at != root && at != v && tree[at] >= 0; at = r.to[tree[at]] {
 					x := tree[at]
@@ -484,15 +579,25 @@ func (r *router) sweep(sharp, bound float64) (moved bool) {
 		}
 		if changed {
 			moved = true
-			r.sort(h, root)
+			r.sort(d, root)
 		}
 	}
 	return moved
 }
 
+// legal reports whether a switch of a tree may send by a link: where routes go up and then down, one that sends down to
+// a switch that sends down or is the root, one that sends up by another link up.
+func (r *router) legal(tree []int32, v, l int32) bool {
+	if r.up == nil || r.up[tree[v]] {
+		return r.up == nil || r.up[l]
+	}
+	next := tree[r.to[l]]
+	return !r.up[l] && (next < 0 || !r.up[next])
+}
+
 // sort orders the switches of a tree, those nearer to the root first.
-func (r *router) sort(h int, root int32) {
-	tree, order := r.tree[h], r.order[h]
+func (r *router) sort(d int, root int32) {
+	tree, order := r.tree[d], r.order[d]
 	depth := make([]int, len(tree))
 	for _, v := range order {
 		for at := v; at != root; at = r.to[tree[at]] {

@@ -48,25 +48,41 @@ static int device_of(const char *name, char *to, size_t size)
 	return -1;
 }
 
-void device_choose(void)
+/* own copies what "HOST/ITEM/ITEM,HOST/…" has for this rank: the item of its number on the host, or the only one.
+ * 0: this host is not there; 1: it is; 2: with several items. to is "" without an item for this rank. */
+static int own(const char *all, const char *host, int here, char *to, size_t size)
 {
-	const char *all = getenv("EVBENCH_DEVICES"), *list;
-	char host[256] = "", name[128] = "", device[136];
-	int here = rank_here(), several;
-	if (!all || !*all || getenv("UCX_NET_DEVICES") || gethostname(host, sizeof host - 1) || !(list = list_of(all, host)))
-		return;
+	const char *list = all ? list_of(all, host) : NULL;
+	int several;
+	*to = 0;
+	if (!list)
+		return 0;
 	several = list[strcspn(list + 1, "/,") + 1] == '/'; /* one is for all ranks */
 	for (int i = 0; *list == '/' && i <= (several ? here : 0); i++) {
 		size_t n = strcspn(++list, "/,");
-		snprintf(name, sizeof name, "%.*s", (int)n, list);
+		snprintf(to, size, "%.*s", (int)n, list);
 		list += n;
 		if (i < (several ? here : 0))
-			*name = 0;
+			*to = 0;
 	}
+	return 1 + several;
+}
+
+void device_choose(void)
+{
+	char host[256] = "", name[128], device[136];
+	int here = rank_here(), there;
+	if (gethostname(host, sizeof host - 1))
+		return;
+	if (own(getenv("EVBENCH_PATH_BITS"), host, here, name, sizeof name) && *name)
+		setenv("UCX_IB_LID_PATH_BITS", name, 0);
+	there = getenv("UCX_NET_DEVICES") ? 0 : own(getenv("EVBENCH_DEVICES"), host, here, name, sizeof name);
+	if (!there)
+		return;
 	if (!*name)
 		fprintf(stderr, "libevbench: %s has no adapter for rank %d of it: UCX_NET_DEVICES is not set\n", host, here);
 	else if (device_of(name, device, sizeof device))
 		fprintf(stderr, "libevbench: %s has no device %s: set UCX_NET_DEVICES for rank %d of it\n", host, name, here);
-	else if (!setenv("UCX_NET_DEVICES", device, 1) && several)
+	else if (!setenv("UCX_NET_DEVICES", device, 1) && there == 2)
 		chosen = here;
 }

@@ -10,6 +10,7 @@
  *   EVBENCH_MIN     bytes to a rank below which a call is left to the MPI (default 16384)
  *   EVBENCH_ALWAYS  if set, the plan is followed where all ranks share memory, too
  *   EVBENCH_DEVICES HOST/ADAPTER/ADAPTER,HOST/…: device.h; each rank has its own
+ *   EVBENCH_PATH_BITS HOST/N/N,HOST/…: device.h
  *   EVBENCH_TIMES   file that rank 0 adds lines to: "loaded RANKS" in MPI_Init; in MPI_Finalize one a
  *                   call (record.h), and "nonblocking N", the calls of MPI_Ialltoall
  *

@@ -61,6 +61,8 @@ int main(int argc, char **argv)
 	a_host = atoi(argv[1]);
 	snprintf(line, LINE, " %s", getenv("UCX_NET_DEVICES") ? getenv("UCX_NET_DEVICES") : "-");
 	print("device");
+	snprintf(line, LINE, " %s", getenv("UCX_IB_LID_PATH_BITS") ? getenv("UCX_IB_LID_PATH_BITS") : "-");
+	print("bits");
 	char *out = calloc(size, N), *in = calloc(size, N);
 	MPI_Alltoall(out, N, MPI_CHAR, in, N, MPI_CHAR, MPI_COMM_WORLD); /* finds out about the plan */
 	watching = 1;
