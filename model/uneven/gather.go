@@ -28,7 +28,7 @@ const (
 // exchange their paths.
 func Gather(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, least int, keep bool) *scheduler.Schedule {
 	best := Time(s, t, r)
-	bound, choices := InPhases(t, r.Hosts, least, true)
+	bound, choices, _ := InPhases(t, r.Hosts, least, true)
 	if s.Phases < 2 || best <= bound+1e-9 {
 		return s
 	}

@@ -29,9 +29,6 @@ func tabled(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, c choice,
 	g := newTabling(s, t, r, c)
 	took, lifts := math.Inf(1), uint64(0)
 	least := g.cost
-	defer func() {
-		println("choice", int(c.time), c.slow, c.phases, "of", s.Phases, "least cost", least, "lifts", lifts, "took", int(took))
-	}()
 	for work := 0; work < tableWork && lifts < tableLifts && took > c.time+1e-9; {
 		if g.cost == 0 || g.cost < least {
 			if x := lifted(g.table(s), t, r, lifts+seed<<32, g.kind); x != nil && Time(x, t, r) < took {
