@@ -68,9 +68,9 @@ type Rates struct {
 	Slow  []SlowLink
 	Hosts []SlowHost
 	// Faster: links carry several messages at once, which the tree does not show; no phases are fewer than
-	// Least, 0 where that is not known.
-	Faster bool
-	Least  float64
+	// Least, 0 where that is not known. Counted: what leaves a leaf or a pod at once, the tree shows.
+	Faster, Counted bool
+	Least           float64
 }
 
 // String returns the name of the link, such as "leaf0-spine3", "leaf0-spine3/1" of parallel cables,

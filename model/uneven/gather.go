@@ -11,7 +11,11 @@ import (
 const (
 	gatherWork  = 12_000_000 // messages looked at, each time that two phases may exchange some
 	gatherMost  = 40_000     // times
-	gatherRanks = 1024
+	gatherRanks = 512
+	liftWork    = 1 << 20   // messages of all lifts
+	tables      = 4         // searches for a table
+	tableWork   = 3_000_000 // messages looked at in each
+	tableLifts  = 50
 )
 
 // Gather returns a schedule that takes less time than a pinned one, with the same messages: slow messages share
@@ -24,19 +28,49 @@ const (
 // exchange their paths.
 func Gather(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, least int, keep bool) *scheduler.Schedule {
 	best := Time(s, t, r)
-	bound, phases := InPhases(t, r.Hosts, least, true)
-	if s.Phases < 2 || s.Ranks > gatherRanks || best <= bound+1e-9 {
+	bound, choices, _ := InPhases(t, r.Hosts, least, true)
+	if s.Phases < 2 || best <= bound+1e-9 {
 		return s
 	}
-	out := s
-	for _, n := range slices.Compact([]int{s.Phases, max(s.Phases, phases)}) {
-		g := newGathering(s, t, r, n)
-		g.keep = keep || len(r.Slow) > 0
-		for work, steps := 0, 0; work < gatherWork && steps < gatherMost && g.sum() > bound+1e-9; steps++ {
-			work += g.step()
+	out, from := s, []*scheduler.Schedule{s}
+	keep = keep || len(r.Slow) > 0
+	free := !keep && (r.Faster || len(r.Hosts) > 0)
+	try := func(x *scheduler.Schedule) bool {
+		if x == nil || Time(x, t, r) >= best-1e-9 {
+			return false
 		}
-		if x := g.sum(); x < best-1e-9 {
-			best, out = x, g.schedule(s)
+		best, out = Time(x, t, r), x
+		return true
+	}
+	for i := range uint64(max(2, min(20, liftWork/s.Ranks/s.Ranks))) {
+		if free && best > bound+1e-9 {
+			try(lifted(s, t, r, i, nil))
+		}
+	}
+	if out != s {
+		from = append(from, out)
+	}
+	for _, s := range from {
+		for _, n := range slices.Compact([]int{s.Phases, max(s.Phases, choices[0].phases)}) {
+			if s.Ranks > gatherRanks || best <= bound+1e-9 {
+				return out
+			}
+			g := newGathering(s, t, r, n)
+			g.keep = keep
+			for work, steps := 0, 0; work < gatherWork && steps < gatherMost && g.sum() > bound+1e-9; steps++ {
+				work += g.step()
+			}
+			try(g.schedule(s))
+		}
+	}
+	for i := 0; free && i < tables; i++ {
+		choices = slices.DeleteFunc(choices, func(c choice) bool { return c.time >= best-1e-9 })
+		if len(choices) == 0 {
+			break
+		}
+		at := min(i, 1) * len(choices) / 2
+		if !try(tabled(s, t, r, choices[at], uint64(i))) {
+			choices = choices[at+1:]
 		}
 	}
 	return out
@@ -59,7 +93,9 @@ type gathering struct {
 	all    []scheduler.Message
 	t      *topology.Tree
 	keep   bool            // paths
+	loose  bool            // hosts do not count
 	wires  []topology.Wire // of one message
+	leaf   []int           // by rank
 	held   []topology.Wire // that somebody crosses, by hold
 	time   []float64       // of a message
 	in     [][]int32       // messages of a phase
@@ -70,7 +106,7 @@ type gathering struct {
 }
 
 func newGathering(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, phases int) *gathering {
-	g := &gathering{t: t, in: make([][]int32, phases), long: make([]float64, phases), top: make([]int, phases), random: rand.New(rand.NewPCG(1, 2))}
+	g := &gathering{t: t, leaf: t.LeafOfRanks(), in: make([][]int32, phases), long: make([]float64, phases), top: make([]int, phases), random: rand.New(rand.NewPCG(1, 2))}
 	g.all = slices.Collect(s.All())
 	x := newRates(t, r)
 	for i, m := range g.all {
@@ -87,7 +123,14 @@ func newGathering(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, pha
 // path returns the wires of a message, until it is called again.
 func (g *gathering) path(i int32) []topology.Wire {
 	m := &g.all[i]
-	g.wires = g.t.Path(g.wires[:0], m.Src, m.Dst, g.t.PathOf(m.Spine, m.Top))
+	a, b := g.leaf[m.Src], g.leaf[m.Dst]
+	g.wires = g.wires[:0]
+	if a != b {
+		g.wires = g.t.Between(g.wires, a, b, g.t.PathOf(m.Spine, m.Top))
+	}
+	if !g.loose {
+		g.wires = append(g.wires, g.t.FromServer(m.Src), g.t.ToServer(m.Dst))
+	}
 	return g.wires
 }
 
@@ -130,31 +173,7 @@ func (g *gathering) step() int {
 	}
 	g.reroute(a)
 	g.reroute(b)
-	both := slices.Concat(g.in[a], g.in[b])
-	n := len(g.in[a])
-	parent := make([]int32, len(both))
-	root := func(i int32) int32 {
-		for parent[i] != i {
-			parent[i] = parent[parent[i]]
-			i = parent[i]
-		}
-		return i
-	}
-	for i, m := range both {
-		parent[i] = int32(i)
-		for _, w := range g.path(m) {
-			if i < n {
-				g.at[w] = int32(i) + 1
-			} else if g.at[w] > 0 {
-				parent[root(int32(i))] = root(g.at[w] - 1)
-			}
-		}
-	}
-	for _, m := range both[:n] {
-		for _, w := range g.path(m) {
-			g.at[w] = 0
-		}
-	}
+	both, n, root := g.joined(a, b)
 	gain, stay := make([]int, len(both)), make([]bool, len(both)) // by root
 	for i, m := range both {
 		switch k := root(int32(i)); {
@@ -184,6 +203,37 @@ func (g *gathering) step() int {
 	return len(both)
 }
 
+// joined returns the messages of two phases, how many are of the first, and which of those that are joined by shared
+// wires stands for all.
+func (g *gathering) joined(a, b int) (both []int32, n int, root func(int32) int32) {
+	both = slices.Concat(g.in[a], g.in[b])
+	n = len(g.in[a])
+	parent := make([]int32, len(both))
+	root = func(i int32) int32 {
+		for parent[i] != i {
+			parent[i] = parent[parent[i]]
+			i = parent[i]
+		}
+		return i
+	}
+	for i, m := range both {
+		parent[i] = int32(i)
+		for _, w := range g.path(m) {
+			if i < n {
+				g.at[w] = int32(i) + 1
+			} else if g.at[w] > 0 {
+				parent[root(int32(i))] = root(g.at[w] - 1)
+			}
+		}
+	}
+	for _, m := range both[:n] {
+		for _, w := range g.path(m) {
+			g.at[w] = 0
+		}
+	}
+	return both, n, root
+}
+
 // reroute gives a message of a phase another path, and those that hold its wires the path that it had, and so on;
 // it changes nothing where that ends in a shared wire or on a dead link.
 func (g *gathering) reroute(p int) {
@@ -195,13 +245,13 @@ func (g *gathering) reroute(p int) {
 	if m.Spine == scheduler.None {
 		return
 	}
-	live := g.t.LivePaths(g.t.Leaf(m.Src), g.t.Leaf(m.Dst))
+	live := g.t.LivePaths(g.leaf[m.Src], g.leaf[m.Dst])
 	old, path := g.t.PathOf(m.Spine, m.Top), live[g.random.IntN(len(live))]
 	g.hold(p)
 	was, ok := map[int32]scheduler.Message{}, true
 	for queue := []int32{first}; ok && len(queue) > 0; queue = queue[1:] {
 		m := &g.all[queue[0]]
-		a, b, to := g.t.Leaf(m.Src), g.t.Leaf(m.Dst), old
+		a, b, to := g.leaf[m.Src], g.leaf[m.Dst], old
 		if queue[0] == first || g.t.PathOf(m.Spine, m.Top) == old {
 			to = path
 		}

@@ -2,7 +2,7 @@ package uneven
 
 import (
 	"cmp"
-	"math"
+	"fmt"
 	"slices"
 
 	"evbench/scheduler"
@@ -61,13 +61,16 @@ func Time(s *scheduler.Schedule, t *topology.Tree, r topology.Rates) (sum float6
 // Of a share, let slow hosts be those with no more, which have it. A phase is slow if a slow host takes part.
 // There are as many slow phases as a slow host has messages, or as the slow messages of a leaf or pod need for
 // its links. In others the links of a leaf carry no more than one message of each fast host.
-func InPhases(t *topology.Tree, hosts []topology.SlowHost, least int, full bool) (time float64, phases int) {
-	time, phases = float64(least), least
+func InPhases(t *topology.Tree, hosts []topology.SlowHost, least int, full bool) (time float64, choices []choice, by proof) {
+	time, choices = float64(least), []choice{{time: float64(least), phases: least}}
 	leaf, slow, nested, most := t.LeafOfRanks(), make([]bool, t.Servers()), 0.0, 0
+	var own, all proof // of the slow phases of a share, and of all shares
 	hosts = slices.SortedFunc(slices.Values(hosts), func(a, b topology.SlowHost) int { return cmp.Compare(a.Share, b.Share) })
 	for i, h := range hosts {
 		slow[h.Rank] = true
-		most = max(most, t.Load(h.Rank))
+		if n := t.Load(h.Rank); n > most {
+			most, own = n, proof{[]string{t.HostName(h.Rank)}, []string{fmt.Sprintf("%s has %d messages to send or to receive, and phases with one take %.3g times as long", t.HostName(h.Rank), n, 1/h.Share)}}
+		}
 		next := 1.0
 		if i < len(hosts)-1 {
 			next = hosts[i+1].Share
@@ -80,33 +83,80 @@ func InPhases(t *topology.Tree, hosts []topology.SlowHost, least int, full bool)
 			cuts = across(t, leaf, slow)
 		}
 		for _, c := range cuts {
-			most = max(most, ceil(c.slow, c.links))
+			if n := ceil(c.slow, c.links); n > most {
+				most, own = n, proof{[]string{c.name(t)}, []string{fmt.Sprintf("%s, and %d at once: in %d phases at least, which take %.3g times as long", c.words(t, c.slow, " with a slow host"), c.links, n, 1/h.Share)}}
+			}
 		}
 		least, nested = max(least, most), nested+float64(most)*(1/h.Share-1/next)
-		best, with := math.Inf(1), 0
+		all = all.and(own)
+		var those []choice
 		for n := most; n <= least; n++ { // slow phases
-			all := least
+			x, quick := choice{slow: n, phases: least}, cut{}
 			for _, c := range cuts {
-				if quick := min(c.links, c.fast); quick > 0 {
-					all = max(all, n+ceil(c.all-n*c.links, quick))
+				if few := min(c.links, c.fast); few > 0 && n+ceil(c.all-n*c.links, few) > x.phases {
+					x.phases, quick = n+ceil(c.all-n*c.links, few), c
 				}
 			}
-			if x := float64(all) + float64(n)*(1/h.Share-1); x < best {
-				best, with = x, all
+			if x.time, x.proof = float64(x.phases)+float64(n)*(1/h.Share-1), own; quick.all > 0 {
+				x.proof = own.and(proof{[]string{quick.name(t)}, []string{fmt.Sprintf("%s, and %d at once, %d in phases without slow hosts", quick.words(t, quick.all, ""), quick.links, min(quick.links, quick.fast))}})
 			}
+			those = append(those, x)
 		}
-		if best > time {
-			time, phases = best, with
+		slices.SortStableFunc(those, func(a, b choice) int { return cmp.Compare(a.time, b.time) })
+		if those[0].time > time {
+			time, choices, by = those[0].time, those, those[0].proof
 		}
 	}
-	return max(time, float64(least)+nested), phases
+	if x := float64(least) + nested; x > time {
+		time, by = x, all
+	}
+	return time, choices, by
+}
+
+// A proof says what proves a bound: the names of leaves and the like, and sentences.
+type proof struct{ of, why []string }
+
+func (p proof) and(q proof) proof {
+	join := func(a, b []string) []string {
+		return append(slices.Clip(a), slices.DeleteFunc(slices.Clone(b), func(s string) bool { return slices.Contains(a, s) })...)
+	}
+	return proof{join(p.of, q.of), join(p.why, q.why)}
+}
+
+// A choice is a time that a plan may have, of which so many phases are slow.
+type choice struct {
+	time         float64
+	slow, phases int
+	proof
 }
 
 func ceil(a, b int) int { return (a + b - 1) / b }
 
 // A cut is what leaves a leaf or a pod, or what enters it: messages, those of them that are slow, fast hosts on
 // the side that has fewer, and live links.
-type cut struct{ all, slow, fast, links int }
+type cut struct {
+	all, slow, fast, links int
+	group                  int // a leaf, or a pod beyond
+	in                     bool
+}
+
+func (c *cut) name(t *topology.Tree) string {
+	if c.group >= t.Leaves() {
+		return fmt.Sprintf("pod%d", c.group-t.Leaves())
+	}
+	return t.SwitchName(c.group)
+}
+
+func (c *cut) words(t *topology.Tree, messages int, which string) string {
+	way, others := "for", "leaves"
+	if c.in {
+		way = "from"
+	}
+	if c.group >= t.Leaves() {
+		others = "pods"
+	}
+	return fmt.Sprintf("%s has %d messages%s %s other %s", c.name(t), messages, which, way, others)
+}
 
 func across(t *topology.Tree, leaf []int, slow []bool) (cuts []cut) {
 	n := t.Leaves()
@@ -148,7 +198,7 @@ func across(t *topology.Tree, leaf []int, slow []bool) (cuts []cut) {
 	}
 	for g := range out {
 		fast := [2]int{out[g].fast, in[g].fast}
-		in[g].links = out[g].links
+		out[g].group, in[g].group, in[g].in, in[g].links = g, g, true, out[g].links
 		out[g].fast, in[g].fast = min(fast[0], builds-fast[1]), min(fast[1], reads-fast[0])
 		if out[g].links > 0 {
 			cuts = append(cuts, out[g], in[g])

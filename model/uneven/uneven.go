@@ -8,12 +8,14 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"evbench/internal/answer"
 	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/routing"
+	"evbench/scheduler"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
@@ -27,6 +29,7 @@ type Slower struct {
 	Least        float64 // no exchange takes less; 0: not known
 	Phased       float64 // no plan takes less, whose phases last as long as their slowest message
 	Time, Other  float64 // of the plan, and of the one that uses all slow links; 0: not known
+	proof                // of Phased
 	unit         string  // of times
 }
 
@@ -37,14 +40,14 @@ type Slower struct {
 // No plan takes less than the bound of the tree with whole links, nor than a slow host needs for its
 // messages, one after the other, nor than InPhases.
 func Build(t *topology.Tree, o plan.Options, r topology.Rates) (*plan.Plan, *Slower, error) {
-	least := 0.0 // the bound of the first plan, which uses all links
+	least, by := 0.0, proof{} // the bound of the first plan, which uses all links
 	p, s, err := Around(t, r.Slow, "message times", func(t *topology.Tree) (*plan.Plan, float64, error) {
 		p, err := plan.Build(t, o)
 		if err != nil || !p.Pinned() {
 			return p, 0, err
 		}
 		if least == 0 {
-			least = float64(p.Bound.Phases)
+			least, by = float64(p.Bound.Phases), proof{[]string{p.Proof()}, []string{"bound proven by " + p.Proof()}}
 		}
 		if o.Schedule != schedules.FORS {
 			return p, Time(p.Schedule, t, r), nil
@@ -62,16 +65,25 @@ func Build(t *topology.Tree, o plan.Options, r topology.Rates) (*plan.Plan, *Slo
 	s.Hosts, s.Faster, s.Least = r.Hosts, r.Faster, least
 	if r.Faster && r.Least > 0 {
 		s.Tree, s.Faster, s.Least = least, false, math.Ceil(r.Least*(1-1e-9))
+		by = proof{[]string{scheduler.KindLP}, []string{"no routes load the fullest cable less, by its rate"}}
 		for rank := range t.Servers() {
-			s.Least = max(s.Least, float64(t.Load(rank)))
+			if n := float64(t.Load(rank)); n >= s.Least {
+				s.Least, by = n, proof{[]string{scheduler.KindServer}, []string{fmt.Sprintf("%s has %.6g messages to send or to receive", t.HostName(rank), n)}}
+			}
 		}
 	}
 	if s.Time > 0 {
 		s.Uses = Over(p.Schedule, t, s.Uses)
 	}
-	s.Phased, _ = InPhases(t, r.Hosts, int(s.Least), s.Tree == 0 && !s.Faster)
+	s.Phased, _, s.proof = InPhases(t, r.Hosts, int(s.Least), r.Counted || s.Tree == 0 && !s.Faster)
+	if s.proof = by.and(s.proof); len(s.of) > 1 && len(s.why) > 1 && s.of[0] == scheduler.KindServer {
+		s.proof = proof{s.of[1:], s.why[1:]}
+	}
 	for _, h := range r.Hosts {
-		s.Least = max(s.Least, float64(t.Load(h.Rank))/h.Share)
+		n := t.Load(h.Rank)
+		if s.Least = max(s.Least, float64(n)/h.Share); float64(n)/h.Share >= s.Phased*(1-1e-9) {
+			s.proof = proof{[]string{t.HostName(h.Rank)}, []string{fmt.Sprintf("%s has %d messages to send or to receive over a cable of %s of the link rate", t.HostName(h.Rank), n, show.Percent(h.Share))}}
+		}
 	}
 	return p, s, err
 }
@@ -142,9 +154,9 @@ func (s *Slower) Bound() string {
 	case s.Faster || s.Phased == 0 || s.Time == 0:
 		return "not known"
 	case s.Optimal():
-		return fmt.Sprintf("%.6g: optimal", s.Phased)
+		return fmt.Sprintf("%.6g: optimal (proven by %s)", s.Phased, strings.Join(s.of, ", "))
 	}
-	return fmt.Sprintf("%.6g: gap %.6g above the bound", s.Phased, s.Time-s.Phased)
+	return fmt.Sprintf("%.6g: gap %.6g above the bound (%s)", s.Phased, s.Time-s.Phased, strings.Join(s.of, ", "))
 }
 
 // Answer completes an answer where links or hosts differ. takes says how long the plan takes.
@@ -155,15 +167,7 @@ func (s *Slower) Answer(a answer.Answer, takes string, t *topology.Tree) answer.
 		a.Sentence = takes + " with one message at a time on each link; some carry more, and the least is not known."
 		return a
 	case s.Optimal():
-		a.Verdict, a.Sentence = answer.Good, takes+": no plan is shorter."
-		for _, h := range s.Hosts {
-			switch n := t.Load(h.Rank); {
-			case float64(n)/h.Share >= s.Phased*(1-1e-9):
-				a.Why = []string{fmt.Sprintf("%s has %d messages to send or to receive over a cable of %s of the link rate", t.HostName(h.Rank), n, show.Percent(h.Share))}
-			case a.Why == nil:
-				a.Why = []string{fmt.Sprintf("a phase lasts as long as its slowest message, and slow hosts such as %s take part in at least %d phases", t.HostName(h.Rank), n)}
-			}
-		}
+		a.Verdict, a.Sentence, a.Why = answer.Good, takes+": no plan is shorter.", s.why
 		return a
 	case s.Time > 0 && s.Phased > 0:
 		a.Sentence = fmt.Sprintf("%s: no plan takes less than %.6g, %.6g less than this one, and whether a shorter one exists is not known", takes, s.Phased, s.Time-s.Phased)
@@ -171,7 +175,7 @@ func (s *Slower) Answer(a answer.Answer, takes string, t *topology.Tree) answer.
 			a.Sentence += "; over tables of the engine minmax an order of messages may take less"
 			a.Next = []string{answer.Typed(append(append([]string{"evbench", "plan"}, plan.TreeFlags(t)...), "--engine", "minmax")...)}
 		}
-		a.Sentence += "."
+		a.Sentence, a.Why = a.Sentence+".", s.why
 		return a
 	}
 	if a.Sentence = takes + "; the least with slower links is not known."; s.Time == 0 {
@@ -191,7 +195,7 @@ func (s *Slower) Describe(w io.Writer, t *topology.Tree) {
 		fmt.Fprintf(w, "the bound of the tree, %.6g, is of planes that carry one message at a time; of the network, whose cables carry several, it is %.6g\n", s.Tree, s.Least)
 	}
 	if s.Phased > s.Least {
-		fmt.Fprintf(w, "%.6g is the bound of plans in phases, which last as long as their slowest message; that of links and hosts alone is %.6g\n", s.Phased, s.Least)
+		fmt.Fprintf(w, "%.6g is the bound of plans in phases, which last as long as their slowest message; that of whole links and of slow hosts is %.6g\n", s.Phased, s.Least)
 	}
 	for _, x := range s.Avoids {
 		fmt.Fprintf(w, "%s (%s of the usual rate) counts as dead: with all slow links in use the plan takes %.6g %s\n", t.LinkName(x.Link), show.Percent(x.Share), s.Other, s.unit)

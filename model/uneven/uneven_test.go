@@ -89,9 +89,67 @@ func TestSlowHostsAtTheBound(t *testing.T) {
 			a := s.Answer(plan.Question(p.Tree), "It takes", p.Tree).String()
 			gap := fmt.Sprintf("%.6g less than this one", s.Time-s.Phased)
 			expect.MustTrue(t, strings.Contains(a, "no plan is shorter") == optimal && strings.Contains(a, gap) == !optimal, "%s: %s, %+v", what, a, s)
-			gap = fmt.Sprintf("%.6g: gap %.6g above the bound", s.Phased, s.Time-s.Phased)
-			expect.MustTrue(t, strings.HasSuffix(s.Bound(), ": optimal") == optimal && (s.Bound() == gap) == !optimal, "%s: %s, %+v", what, s.Bound(), s)
+			gap = fmt.Sprintf("%.6g: gap %.6g above the bound (", s.Phased, s.Time-s.Phased)
+			expect.MustTrue(t, strings.Contains(s.Bound(), ": optimal (proven by ") == optimal && strings.HasPrefix(s.Bound(), gap) == !optimal, "%s: %s, %+v", what, s.Bound(), s)
+			expect.MustTrue(t, !strings.Contains(s.Bound(), " by )") && !strings.Contains(s.Bound(), " ()"), "%s: %s", what, s.Bound())
 		}
 	}
 	expect.True(t, n[true] >= expect.Samples(90, 20) && n[false] <= 2, "at the bound of the tree: %v", n)
+}
+
+// Slow hosts of large networks have their messages in as few phases as they can: the plan is at the bound.
+func TestSlowHostsOfLargeNetworks(t *testing.T) {
+	for _, x := range []struct {
+		form  string
+		share float64
+		slow  []int
+		time  float64
+	}{
+		{"PGFT(2;32,32;1,16;1,1)", 0.25, []int{0, 40}, 1984 + 3*1023},
+		{"PGFT(2;20,18;1,17;1,1)", 0.5, []int{3, 99, 200}, 400 + 359},
+		{"PGFT(2;16,16;1,8;1,1)", 0.25, []int{0, 1, 20, 40, 60}, 480 + 3*255},
+		{"PGFT(2;4,32;1,2;1,1)", 0.25, []int{0, 9, 50}, 248 + 3*127},
+		{"PGFT(3;8,4,8;1,4,4;1,1,1)", 0.5, []int{0, 9, 100}, 496 + 255},
+	} {
+		o := expect.Value(topology.Parse(x.form))(t)
+		tree := expect.Value(topology.New(o))(t)
+		var r topology.Rates
+		for _, h := range x.slow {
+			r.Hosts = append(r.Hosts, topology.SlowHost{Rank: h, Share: x.share})
+		}
+		p, s, err := uneven.Build(tree, plan.Options{Schedule: "fors"}, r)
+		expect.MustTrue(t, err == nil, "%s: %v", x.form, err)
+		expect.True(t, s.Time == x.time && s.Phased == x.time && uneven.Time(p.Schedule, tree, r) == x.time, "%s: %+v", x.form, s)
+	}
+}
+
+// What proves the bound is said where hosts are slow: a host, the messages of slow hosts over the links of a leaf or pod,
+// and those of all hosts in phases without slow ones.
+func TestProofs(t *testing.T) {
+	for _, x := range []struct {
+		form  string
+		share float64
+		slow  []int
+		bound string
+		why   []string
+	}{
+		{"PGFT(2;2,2;1,2;1,1)", 0.5, []int{1}, "6: optimal (proven by server1)", []string{"server1 has 3 messages to send or to receive over a cable of 50.0 % of the link rate"}},
+		{"PGFT(2;4,4;1,2;1,1)", 0.5, []int{5}, "39: optimal (proven by leaf0, server5)", []string{
+			"bound proven by leaf0", "server5 has 15 messages to send or to receive, and phases with one take 2 times as long"}},
+		{"PGFT(2;4,2;1,1;1,1)", 0.25, []int{0, 1}, "40: optimal (proven by leaf0)", []string{
+			"bound proven by leaf0", "leaf0 has 8 messages with a slow host for other leaves, and 1 at once: in 8 phases at least, which take 4 times as long"}},
+		{"PGFT(2;4,6;1,3;1,1)", 0.25, []int{0, 1}, "98: optimal (proven by leaf0, server0)", []string{"bound proven by leaf0",
+			"server0 has 23 messages to send or to receive, and phases with one take 4 times as long", "leaf0 has 80 messages for other leaves, and 3 at once, 2 in phases without slow hosts"}},
+	} {
+		o := expect.Value(topology.Parse(x.form))(t)
+		tree := expect.Value(topology.New(o))(t)
+		var r topology.Rates
+		for _, h := range x.slow {
+			r.Hosts = append(r.Hosts, topology.SlowHost{Rank: h, Share: x.share})
+		}
+		_, s, err := uneven.Build(tree, plan.Options{Schedule: "fors"}, r)
+		expect.MustTrue(t, err == nil, "%s: %v", x.form, err)
+		expect.Equal(t, s.Bound(), x.bound, "%s", x.form)
+		expect.Equal(t, s.Answer(plan.Question(tree), "It takes", tree).Why, x.why, "%s", x.form)
+	}
 }

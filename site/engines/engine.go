@@ -103,7 +103,15 @@ var engines = []Engine{
 	}},
 	{MinMax, "any network: the fullest link as empty as possible, and virtual lanes without deadlock", func(n *network.Network, o Options) (*lft.Tables, error) {
 		t, load := minmax.Route(n, o.Bits)
-		t.Note = fmt.Sprintf("the fullest link between switches carries %.6g messages; no routing goes below %.6g", load.Most, math.Ceil(load.Bound*(1-1e-9)))
+		lanes, rule := cmp.Or(o.Lanes, 8), ""
+		if err := opensm.WithLanes(t, lanes); err != nil {
+			if _, few := errors.AsType[opensm.TooFewLanes](err); !few {
+				return nil, err
+			}
+			rule = fmt.Sprintf("routes go up and then down (up*/down*), since others deadlock on %s; ", show.Plural(lanes, "lane", "lanes"))
+			t, load = minmax.UpDown(n, o.Bits, o.Roots)
+		}
+		t.Note = rule + fmt.Sprintf("the fullest link between switches carries %.6g messages; no routing goes below %.6g", load.Most, math.Ceil(load.Bound*(1-1e-9)))
 		if load.Whole > math.Ceil(load.Bound*(1-1e-9)) {
 			of := "host"
 			if o.Bits != nil {
@@ -111,10 +119,10 @@ var engines = []Engine{
 			}
 			t.Note += fmt.Sprintf(", and no tables below %.6g, by which the messages of a switch to a %s stay together", load.Whole, of)
 		}
-		if o.Bits == nil && load.Most > 1.05*load.Bound {
+		if o.Bits == nil && rule == "" && load.Most > 1.05*load.Bound {
 			t.Note += "; with several LIDs a host (--lmc N --path-bits) they may part"
 		}
-		return t, opensm.WithLanes(t, cmp.Or(o.Lanes, 8))
+		return t, nil
 	}},
 	{QFT, "closed form for quasi fat trees and PGFTs, whole or degraded", alone(closed.QFT)},
 	{routing.MinHop, "two levels: least used live spine, ties to the lowest", twoLevels(routing.MinHop)},

@@ -98,9 +98,11 @@ func (p *Places) Share(l topology.Link) float64 {
 
 // Rates says how links and hosts differ from the link rate.
 func (p *Places) Rates() (r topology.Rates) {
-	r.Slow, r.Faster = p.slow(), p.stack != nil && !p.stack.exact
+	r.Slow, r.Faster, r.Counted = p.slow(), p.stack != nil && !p.stack.exact, p.stack == nil || !p.stack.parts
 	for id := range p.Tree.AllLinks() {
-		r.Faster = r.Faster || p.Share(p.Tree.LinkOf(id)) >= 2
+		if p.Share(p.Tree.LinkOf(id)) >= 2 {
+			r.Faster, r.Counted = true, false
+		}
 	}
 	for rank, v := range p.Host {
 		if x := p.net.Rate(End{v, 1}); p.rate > 0 && x > 0 && x < p.rate {

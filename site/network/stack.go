@@ -22,6 +22,7 @@ type stack struct {
 	notes  []string        // how it was built
 	exact  bool            // no plan for the network is shorter than the bound of the tree, without dead links
 	each   bool            // and with them
+	parts  bool            // some cables carry a part of a message more than the tree counts
 	why    string          // what is in the way where that is not so, "": cables carry different numbers of messages
 }
 
@@ -225,7 +226,7 @@ func (s *stacker) between(low, high int) (out bundle) {
 		if at := (End{a, uint8(i + 1)}); e.Node == b {
 			lanes := s.at(n, at)
 			if n.Rate(at) > s.rate*(float64(lanes)+0.02) && s.rate > 0 {
-				s.stack.exact, s.stack.why = false, "some of whose cables carry a part of a message more"
+				s.stack.exact, s.stack.parts, s.stack.why = false, true, "some of whose cables carry a part of a message more"
 			}
 			out.lanes, out.count = append(out.lanes, slices.Repeat([]Cable{{at, e}}, lanes)...), out.count+1
 		}

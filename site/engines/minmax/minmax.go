@@ -7,7 +7,8 @@
 // lower bound of it by weights of links, Route chooses trees by the same kind of weights: the tree of
 // each destination in turn is taken out and replaced by the shortest one, where a link is the longer the
 // fuller it is (the exponential potential of Plotkin, Shmoys and Tardos, 1995). Routes may be longer than
-// the shortest and may deadlock; package opensm gives them virtual lanes.
+// the shortest and may deadlock; package opensm gives them virtual lanes. UpDown takes routes that go up first and then
+// down, which need none.
 package minmax
 
 import (
@@ -31,6 +32,7 @@ type graph struct {
 	into  [][]int32 // links by the switch that they lead to
 	out   [][]int32 // and that they leave
 	hosts []int     // on each switch, that send
+	up    []bool    // whether a link goes up, for routes that go up and then down; nil: all routes
 }
 
 func newGraph(n *network.Network) *graph {
@@ -62,7 +64,7 @@ type search struct {
 	length []float64 // of links
 	dist   []float64 // of switches to the root
 	next   []int32   // their links on the way, -1: none
-	order  []int32   // switches that reach the root, the nearest first
+	order  []int32   // switches that reach the root, each after the next on its way
 	done   []bool
 	heap   heap.Heap[reached]
 }
@@ -79,26 +81,42 @@ func (g *graph) search() *search {
 	return &search{graph: g, length: make([]float64, len(g.from)), dist: make([]float64, n), next: make([]int32, n), done: make([]bool, n)}
 }
 
-// towards sets dist, next and order (Dijkstra). O(links · log switches).
+// towards sets dist, next and order (Dijkstra). Switches that reach the root on links down alone do, where links have
+// directions; the others go up to one of these first. O(links · log switches).
 func (s *search) towards(root int) {
 	for i := range s.dist {
 		s.dist[i], s.next[i], s.done[i] = math.Inf(1), -1, false
 	}
 	s.dist[root], s.order = 0, s.order[:0]
 	s.heap = append(s.heap[:0], reached{0, int32(root)})
+	s.grow(false)
+	if s.up == nil {
+		return
+	}
+	for _, at := range s.order {
+		s.extend(at, true)
+	}
+	s.grow(true)
+}
+
+// grow takes in the switches of the heap, and those behind them over links of one direction.
+func (s *search) grow(up bool) {
 	for len(s.heap) > 0 {
 		at := s.heap[0].sw
 		s.heap.Pop()
-		if s.done[at] {
-			continue
+		if !s.done[at] {
+			s.done[at] = true
+			s.order = append(s.order, at)
+			s.extend(at, up)
 		}
-		s.done[at] = true
-		s.order = append(s.order, at)
-		for _, l := range s.into[at] {
-			if d, v := s.dist[at]+s.length[l], s.from[l]; d < s.dist[v] {
-				s.dist[v], s.next[v] = d, l
-				s.heap.Push(reached{d, v})
-			}
+	}
+}
+
+func (s *search) extend(at int32, up bool) {
+	for _, l := range s.into[at] {
+		if d, v := s.dist[at]+s.length[l], s.from[l]; d < s.dist[v] && !s.done[v] && (s.up == nil || s.up[l] == up) {
+			s.dist[v], s.next[v] = d, l
+			s.heap.Push(reached{d, v})
 		}
 	}
 }
@@ -188,17 +206,12 @@ func bound(n *network.Network, from, to []network.Node, rounds int) float64 {
 	return best
 }
 
-// maxWork bounds the time of OfTree, some seconds: switches with hosts times links between switches.
+// maxWork bounds the time of Between, some seconds: switches with hosts times links between switches.
 const maxWork = 200_000
 
 // OfTree is the bound of messages between the servers of a tree over the live cables of its network; 0
 // where that takes long.
 func OfTree(p *network.Places, t *topology.Tree) float64 {
-	n := p.Network().Without(p.Cables(t.Dead()), nil)
-	work := 1 + len(n.SwitchCables())*n.Switches()
-	if work > maxWork {
-		return 0
-	}
 	var from, to []network.Node
 	for rank, h := range p.Host {
 		if t.Reads(rank) {
@@ -207,6 +220,15 @@ func OfTree(p *network.Places, t *topology.Tree) float64 {
 		if t.Builds(rank) {
 			to = append(to, h)
 		}
+	}
+	return Between(p.Network().Without(p.Cables(t.Dead()), nil), from, to)
+}
+
+// Between is Bound for messages from some hosts to some; 0 where that takes long.
+func Between(n *network.Network, from, to []network.Node) float64 {
+	work := 1 + len(n.SwitchCables())*n.Switches()
+	if work > maxWork {
+		return 0
 	}
 	return bound(n, from, to, min(20*rounds, max(1, maxWork/work)*rounds))
 }
@@ -290,8 +312,46 @@ func (g *graph) whole(bound float64, to []*destination) float64 {
 // bits of hosts (network.PathBits) each LID of a host has routes of its own, for those that send to it; without, nil,
 // all have the same. Passes give whole trees anew, sweeps single switches another next link.
 // O(hosts · links · log) a pass.
-func Route(n *network.Network, bits []uint8) (*lft.Tables, Load) {
-	g := newGraph(n)
+func Route(n *network.Network, bits []uint8) (*lft.Tables, Load) { return newGraph(n).route(bits) }
+
+// UpDown is Route with routes that go up towards the nearest of some switches, the roots, and then down, as OpenSM's
+// updn: they cannot deadlock, on one lane. Among switches equally far from roots those of a lower number are above.
+// Without roots they are the top switches of a tree, or the switch with the least sum of distances; in parts that they
+// do not reach this one in any case.
+func UpDown(n *network.Network, bits []uint8, roots []network.Node) (*lft.Tables, Load) {
+	if len(roots) == 0 {
+		roots, _ = network.DetectRoots(n) // nil: no tree
+	}
+	for {
+		central, least := network.NoNode, 0
+		for i, far := range n.Distances(roots...) {
+			if far >= 0 || n.HostCount(n.Switch(i)) == 0 {
+				continue
+			}
+			sum := 0
+			for _, d := range n.Distances(n.Switch(i)) {
+				sum += max(d, 0)
+			}
+			if central == network.NoNode || sum < least {
+				central, least = n.Switch(i), sum
+			}
+		}
+		if central == network.NoNode {
+			break
+		}
+		roots = append(slices.Clone(roots), central)
+	}
+	g, far := newGraph(n), n.Distances(roots...)
+	g.up = make([]bool, len(g.from))
+	for l := range g.up {
+		from, to := g.from[l], g.to[l]
+		g.up[l] = far[to] < far[from] || far[to] == far[from] && to < from
+	}
+	return g.route(bits)
+}
+
+func (g *graph) route(bits []uint8) (*lft.Tables, Load) {
+	n := g.net
 	to := g.destinations(bits)
 	load := Load{Most: math.Inf(1), Bound: Bound(n)}
 	load.Whole = g.whole(load.Bound, to)
@@ -490,6 +550,9 @@ func (r *router) sweep(sharp, bound float64) (moved bool) {
 			}
 			best, least := tree[v], math.Inf(1)
 			for _, l := range r.out[v] {
+				if !r.legal(tree, v, l) {
+					continue
+				}
 				extra, at := cost(l, r.load[l]+n)-cost(l, r.load[l]), r.to[l]
 				for ; at != root && at != v && tree[at] >= 0; at = r.to[tree[at]] {
 					x := tree[at]
@@ -520,6 +583,16 @@ func (r *router) sweep(sharp, bound float64) (moved bool) {
 		}
 	}
 	return moved
+}
+
+// legal reports whether a switch of a tree may send by a link: where routes go up and then down, one that sends down to
+// a switch that sends down or is the root, one that sends up by another link up.
+func (r *router) legal(tree []int32, v, l int32) bool {
+	if r.up == nil || r.up[tree[v]] {
+		return r.up == nil || r.up[l]
+	}
+	next := tree[r.to[l]]
+	return !r.up[l] && (next < 0 || !r.up[next])
 }
 
 // sort orders the switches of a tree, those nearer to the root first.

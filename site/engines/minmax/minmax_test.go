@@ -203,6 +203,33 @@ func TestLanes(t *testing.T) {
 	expect.True(t, lft.Deadlock(tables).Free(), "a cycle is left")
 }
 
+// TestUpDown: routes that go up and then down need no lanes, join all hosts, on trees with one set of top switches as
+// evenly as any, and elsewhere more evenly than OpenSM's updn from the same root. A network in two parts has a root in each.
+func TestUpDown(t *testing.T) {
+	for _, tt := range []struct {
+		notation string
+		even     bool
+	}{{"FT(2;4,4)", true}, {"PGFT(3;4,4,4;1,4,4;1,1,1)", true}, {"Dragonfly(2;4;2;9)", false}, {"HyperX(3,4;3)", false}, {"Jellyfish(20;4;2;3)", false}} {
+		n := parsed(t, tt.notation)
+		tables, load := minmax.UpDown(n, nil, nil)
+		expect.True(t, largest(t, tables) == load.Most && lft.Deadlock(tables).Free(), "%s: %g messages on the fullest link, stated %g, or a deadlock", tt.notation, largest(t, tables), load.Most)
+		if tt.even {
+			_, free := minmax.Route(n, nil)
+			expect.True(t, load.Most <= free.Most, "%s: %g messages on the fullest link, %g without the rule", tt.notation, load.Most, free.Most)
+			continue
+		}
+		roots := []network.Node{n.Switch(3)}
+		tables, load = minmax.UpDown(n, nil, roots)
+		updn := largest(t, expect.Value(opensm.UpDown.Route(n, roots))(t))
+		expect.True(t, lft.Deadlock(tables).Free() && load.Most < updn, "%s: %g messages on the fullest link, OpenSM's updn %g", tt.notation, load.Most, updn)
+	}
+	n := parsed(t, "FT(2;2,2)")
+	n = expect.Value(n.Degrade([]string{"s1_0-s2_0", "s1_0-s2_1"}))(t)
+	tables, _ := minmax.UpDown(n, nil, nil)
+	_, fault := tables.Route(0, int(n.Info(1).LID))
+	expect.Equal(t, fault, lft.NoFault, "the route to a neighbour")
+}
+
 // TestParts: hosts that nothing joins have no routes to each other; the others do.
 func TestParts(t *testing.T) {
 	n := parsed(t, "FT(2;2,2)")

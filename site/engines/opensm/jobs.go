@@ -64,7 +64,7 @@ func (p *Placement) engine() string {
 // shortest routes, each switch takes the one whose fullest cable is least full, after the choices
 // of switches farther away; the paper's algorithm does not. Within a class and a size, hosts of one
 // job stay together; the paper leaves that open. With lanes > 0 the routes also get lanes without
-// deadlock, as few as DFSSSP finds, or the error is a tooFewLanes. DFSSSP spreads routes over
+// deadlock, as few as DFSSSP finds, or the error is a TooFewLanes. DFSSSP spreads routes over
 // leftover lanes; Jobs leaves them free. As SSSP, and O(J²) for J hosts of one job.
 func Jobs(n *network.Network, p Placement, lanes int) (*lft.Tables, error) {
 	r, err := newRouter(n, p.engine())

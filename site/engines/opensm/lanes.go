@@ -26,10 +26,10 @@ type lanes struct {
 	routes []int     // of a lane
 }
 
-// tooFewLanes is the error for a network that needs more lanes than it has.
-type tooFewLanes struct{ Have int }
+// TooFewLanes is the error for a network that needs more lanes than it has.
+type TooFewLanes struct{ Have int }
 
-func (e tooFewLanes) Error() string {
+func (e TooFewLanes) Error() string {
 	return fmt.Sprintf("%d virtual lanes are too few to break all cycles of channel dependencies", e.Have)
 }
 
@@ -118,7 +118,7 @@ func (l *lanes) breakCycles(d *dependencies, count int) (needed int, err error) 
 		next := newDependencies(l.g)
 		for s := newCycleSearch(d); s.cycle(); {
 			if lane == count-1 {
-				return 0, tooFewLanes{count}
+				return 0, TooFewLanes{count}
 			}
 			needed = lane + 2
 			for _, b := range s.cut() {

@@ -19,7 +19,7 @@ func SSSP(n *network.Network) (*lft.Tables, error) {
 }
 
 // DFSSSP returns the tables of SSSP, with virtual lanes such that no routes from hosts can
-// deadlock; tooFewLanes if that takes more lanes than exist. It also spreads routes over leftover
+// deadlock; TooFewLanes if that takes more lanes than exist. It also spreads routes over leftover
 // lanes.
 func DFSSSP(n *network.Network, lanes int) (*lft.Tables, error) {
 	r, err := routed(n, "dfsssp")

@@ -136,7 +136,7 @@ func TestLanesBreakCycles(t *testing.T) {
 			continue
 		}
 		cyclic++
-		var few tooFewLanes
+		var few TooFewLanes
 		expect.True(t, errors.As(err, &few) && few.Have == 1, "%s: one lane: %v", name, err)
 	}
 	expect.True(t, cyclic >= 15, "only %d of 30 tangles can deadlock", cyclic)
