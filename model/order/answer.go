@@ -131,7 +131,11 @@ func (p *Plan) Describe(w io.Writer, f Figures) {
 	if own := len(p.ofHosts()); own > 0 {
 		hosts = fmt.Sprintf("%s, %d adapters", show.Plural(own, "host", "hosts"), p.Problem.Hosts)
 	}
-	fmt.Fprintf(w, "  %s, %s, tables of %s\n\n", hosts, show.Plural(p.Messages(), "message", "messages"), p.Tables.Engine)
+	fmt.Fprintf(w, "  %s, %s, tables of %s\n", hosts, show.Plural(p.Messages(), "message", "messages"), p.Tables.Engine)
+	if p.Tables.Note != "" {
+		fmt.Fprintf(w, "  %s\n", p.Tables.Note)
+	}
+	fmt.Fprintln(w)
 	lines := [][]string{
 		{"order", "steps", "of the link rate", ""},
 		{"planned", amount(f.Time), share(f.Time), "with a barrier after each step; " + made[p.Made]},

@@ -63,6 +63,9 @@ func TestFigures(t *testing.T) {
 		{"HyperX(12;11)", "opensm-minhop", 131, 132, 1031, "spread-by-port"},
 		{"Jellyfish(60;7;5;1)", "sssp", 710, 710, 2819, "greedy"},
 	} {
+		if tt.bound > 1000 && testing.Short() {
+			continue // TestDescribe has it
+		}
 		p := made(t, computed(t, tt.engine, parsed(t, tt.network)), order.Options{})
 		got := []any{int(p.Bound.Time), p.Phases, int(p.Time(p.LinearShift())), p.Made}
 		want := []any{tt.bound, tt.plan, tt.linear, tt.made}

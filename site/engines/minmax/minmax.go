@@ -206,17 +206,12 @@ func bound(n *network.Network, from, to []network.Node, rounds int) float64 {
 	return best
 }
 
-// maxWork bounds the time of OfTree, some seconds: switches with hosts times links between switches.
+// maxWork bounds the time of Between, some seconds: switches with hosts times links between switches.
 const maxWork = 200_000
 
 // OfTree is the bound of messages between the servers of a tree over the live cables of its network; 0
 // where that takes long.
 func OfTree(p *network.Places, t *topology.Tree) float64 {
-	n := p.Network().Without(p.Cables(t.Dead()), nil)
-	work := 1 + len(n.SwitchCables())*n.Switches()
-	if work > maxWork {
-		return 0
-	}
 	var from, to []network.Node
 	for rank, h := range p.Host {
 		if t.Reads(rank) {
@@ -225,6 +220,15 @@ func OfTree(p *network.Places, t *topology.Tree) float64 {
 		if t.Builds(rank) {
 			to = append(to, h)
 		}
+	}
+	return Between(p.Network().Without(p.Cables(t.Dead()), nil), from, to)
+}
+
+// Between is Bound for messages from some hosts to some; 0 where that takes long.
+func Between(n *network.Network, from, to []network.Node) float64 {
+	work := 1 + len(n.SwitchCables())*n.Switches()
+	if work > maxWork {
+		return 0
 	}
 	return bound(n, from, to, min(20*rounds, max(1, maxWork/work)*rounds))
 }
