@@ -143,7 +143,8 @@ func (c *Case) suitsNetwork(s *Scenario) (name string, err error) {
 		{"failures", len(c.Down)+len(c.Timed) > 0 && s.Fabric.Kind == Hosts, "evbench takes no cable of a network down that is no tree; leave failures out"},
 		{"routing", len(c.Timed) > 0 && c.Routing == Loaded, "these are the tables of the whole network; write an engine, which makes them anew when a cable dies"},
 		{"failover", c.Failover != nil && c.policy() != policyReorder, "the tables of a network that is no tree are not evbench's to change; take " + policyReorder},
-		{"failover", c.Failover != nil && s.Fabric.Kind == Hosts, "cables are watched in the lab alone; leave it out, or take fabric lab"},
+		{"failover", c.Failover != nil && s.Fabric.Kind == Hosts && s.Fabric.Routes.Kind != RoutesLoaded,
+			"the tables of the network are not read again; write fabric.routes: {kind: loaded, dump: COMMAND}, or take fabric lab"},
 		{"schedule", c.Failover != nil && c.Schedule != schedules.PathColoring, "policy " + policyReorder + " plans the order anew; take " + schedules.PathColoring},
 	}
 	for _, r := range rules {

@@ -185,7 +185,7 @@ func TestRefuses(t *testing.T) {
 		{"duration: 2s\ncases: [{schedule: path-coloring, failures: [{link: s1_0/3, at: 3s}]}]", "cases[0].failures[0]: begins at 3s, but the case ends at 2s"},
 		{"cases: [{schedule: path-coloring, failures: [{link: s1_0/99, at: 1s}]}]", "cases[0].failures[0].link: "},
 		{"fabric: hosts\ncases: [{schedule: path-coloring, failures: [{link: s1_0/3, at: 1s}]}]", "cases[0].failures: evbench takes no cable of a network down that is no tree"},
-		{"fabric: hosts\ncases: [{schedule: path-coloring, failover: reorder}]", "cases[0].failover: cables are watched in the lab alone"},
+		{"fabric: hosts\ncases: [{schedule: path-coloring, failover: reorder}]", "cases[0].failover: the tables of the network are not read again; write fabric.routes: {kind: loaded, dump: COMMAND}"},
 		{"fabric: emulate\ncases: [{routing: sssp}]", "fabric: the fabric emulate models trees"},
 		{"fabric: {kind: lab, lossless: true}\ncases: [{routing: sssp}]", "fabric.lossless is simulated for trees"},
 		{"fill: [1]\ncases: [{routing: sssp}]", "leave fill, spines and cables out"},
