@@ -31,9 +31,10 @@ func (n *Network) aboveLeaves(g neighbours) []bool {
 	return out
 }
 
-// topsWithHosts returns the switches with hosts, and more cables to switches, that join several pods: groups of
-// leaves and the switches beside these. Leaves are there switches with at least as many hosts as cables to
-// switches or, where there are none, with the most hosts.
+// topsWithHosts returns the switches with hosts, and more cables to switches, that join several pods, groups of
+// leaves and the switches beside these, and have at most half the hosts of any leaf there, where others join pods
+// too, or each pod has several leaves: a leaf of a damaged tree is no top switch. Leaves are here switches with at least as many hosts as cables
+// to switches or, where there are none, with the most hosts. O(switches · leaves).
 func (n *Network) topsWithHosts(g neighbours, hosts []int32) (tops []int) {
 	full, most := make([]bool, len(hosts)), make([]bool, len(hosts))
 	any, top := false, slices.Max(append([]int32{0}, hosts...))
@@ -54,21 +55,35 @@ func (n *Network) topsWithHosts(g neighbours, hosts []int32) (tops []int) {
 			}
 		}
 	}
-	for i, own := range hosts {
-		if own == 0 || beside[i] || own >= n.upCables(i) {
-			continue
+	joining, leaves := 0, map[Node]int{} // leaves of pods
+	for l := range hosts {
+		if leaf[l] {
+			leaves[pods.root(Node(l))]++
 		}
-		joined := map[Node]bool{}
+	}
+	for i, own := range hosts {
+		joined, least := map[Node]bool{}, top
 		for _, j := range g.of(i) {
 			if beside[j] {
 				joined[pods.root(Node(j))] = true
 			}
 		}
-		if len(joined) > 1 {
+		if beside[i] || len(joined) < 2 {
+			continue
+		}
+		joining++
+		for l := range hosts {
+			if leaf[l] && joined[pods.root(Node(l))] {
+				least = min(least, hosts[l])
+			}
+		}
+		if own > 0 && own < n.upCables(i) && 2*own <= least {
 			tops = append(tops, i)
 		}
 	}
-	return tops
+	return slices.DeleteFunc(tops, func(i int) bool {
+		return joining < 2 && slices.ContainsFunc(g.of(i), func(j int32) bool { return leaves[pods.root(Node(j))] == 1 })
+	})
 }
 
 // upCables is the number of cables from a switch, by index, to others.
