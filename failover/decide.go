@@ -64,9 +64,9 @@ func (m *Machine) leads(a Action) place {
 // fits reports whether the plan in use, or the one being changed to, is for the links alive now.
 func (m *Machine) fits() bool {
 	if m.updating.id != 0 {
-		return slices.Equal(m.cur.dead, m.updating.dead)
+		return slices.Equal(m.cur.dead, m.updating.dead) && m.cur.tables == m.updating.tables
 	}
-	return !m.use.unsure && slices.Equal(m.cur.dead, m.use.dead)
+	return !m.use.unsure && slices.Equal(m.cur.dead, m.use.dead) && m.cur.tables == m.use.tables
 }
 
 // towards leads to the plan for the links alive now: first aid, then its routes.
@@ -321,7 +321,7 @@ func (m *Machine) toldWorkers(e Updated) {
 		m.count(&m.cur.step, e.ID, "update", e.Err)
 		return
 	}
-	m.use, m.switching = inUse{dead: told.dead}, e.ID
+	m.use, m.switching = inUse{dead: told.dead, tables: told.tables}, e.ID
 	r.Updated, r.Switch.From = m.now, e.From
 }
 

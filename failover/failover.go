@@ -71,7 +71,7 @@ type Options struct {
 	Limit time.Duration
 }
 
-// An Event is one of End, Aided, Planned, Installed, Updated, Switched, Cleaned, Looked, WorkerLost
+// An Event is one of End, Moved, Aided, Planned, Installed, Updated, Switched, Cleaned, Looked, WorkerLost
 // and Tick. Answers to an action carry its ID.
 type Event interface{ event() }
 
@@ -84,6 +84,8 @@ type (
 		Up     bool
 		Reread bool
 	}
+	// Moved says that the network has other tables, by whoever manages them: a plan over them is made.
+	Moved struct{}
 	// Aided answers Aid.
 	Aided struct {
 		ID      int
@@ -139,6 +141,7 @@ type (
 )
 
 func (End) event()        {}
+func (Moved) event()      {}
 func (Aided) event()      {}
 func (Planned) event()    {}
 func (Installed) event()  {}

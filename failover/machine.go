@@ -22,6 +22,8 @@ type Machine struct {
 	open    int // the first record that is not Done
 	over    bool
 
+	tables int // how often the tables of the network have moved
+
 	cur   change
 	use   inUse
 	burst burst
@@ -55,6 +57,7 @@ type Machine struct {
 type change struct {
 	id       int
 	dead     []topology.Link
+	tables   int           // how often the tables had moved
 	disjoint string        // no plan is possible
 	endAt    time.Duration // when disjoint ends the run, unless it waits
 	planAt   time.Duration // end of the debounce
@@ -75,6 +78,7 @@ type tries struct {
 // inUse is the plan that the workers have.
 type inUse struct {
 	dead   []topology.Link // the dead links that it is for
+	tables int             // and the tables, likewise
 	unsure bool            // some workers may have another plan
 }
 
@@ -149,6 +153,8 @@ func (m *Machine) take(e Event) {
 	switch e := e.(type) {
 	case End:
 		m.end(e)
+	case Moved:
+		m.tables++
 	case Aided:
 		m.aided(e)
 	case Planned:
@@ -207,10 +213,10 @@ func (c *change) hurry(now time.Duration) {
 	c.step.at = min(c.step.at, now)
 }
 
-// renew begins a new change if the set of used links has changed.
+// renew begins a new change if the set of used links, or the tables, have changed.
 func (m *Machine) renew() {
 	dead, held := m.links.used(m.now)
-	if slices.Equal(dead, m.cur.dead) {
+	if slices.Equal(dead, m.cur.dead) && m.tables == m.cur.tables {
 		return
 	}
 	m.supersede()
@@ -226,7 +232,7 @@ func (m *Machine) renew() {
 	if m.cur.disjoint != "" {
 		endAt = m.cur.endAt
 	}
-	m.cur = change{id: len(m.records), dead: dead, disjoint: apart, endAt: endAt, planAt: m.debounced()}
+	m.cur = change{id: len(m.records), dead: dead, tables: m.tables, disjoint: apart, endAt: endAt, planAt: m.debounced()}
 }
 
 // parted is how long servers must be without a path before links are read again and the run ends.

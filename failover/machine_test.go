@@ -71,6 +71,21 @@ func TestChanges(t *testing.T) {
 			120ms switched 2   -> clean 2
 			123ms cleaned 2    -> | idle, asleep
 		`},
+		{"tables move, and again while the workers get the plan", replan, `
+			10ms moved         -> | wake 11ms
+			11ms tick          -> plan 1 -
+			15ms planned 1     -> install 1
+			18ms installed 1   -> update 1
+			19ms moved         -> | busy, wake 20ms
+			20ms tick          -> plan 2 -
+			21ms planned 2     -> install 2
+			22ms updated 1     ->
+			23ms installed 2   ->
+			30ms switched 1    -> update 2
+			31ms updated 2     ->
+			40ms switched 2    -> clean 2
+			43ms cleaned 2     -> | idle, asleep
+		`},
 		{"nothing new, a tick, an unknown link, answers nobody asked for", replan, `
 			1ms up 00          -> | idle, asleep
 			2ms tick           -> | idle, asleep

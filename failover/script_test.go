@@ -84,6 +84,8 @@ func parseEvent(t *testing.T, now time.Duration, f []string) []Event {
 		return []Event{e, other}
 	case "lost":
 		return []Event{WorkerLost{"worker 3 does not answer"}}
+	case "moved":
+		return []Event{Moved{}}
 	case "tick":
 		return []Event{Tick{}}
 	case "looked":

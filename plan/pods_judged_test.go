@@ -73,8 +73,8 @@ var repairs = []string{schedules.LinearShift, schedules.LinearShiftPorts, schedu
 func TestRepairPodsJudged(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(4, 1))
-	sum := map[string]float64{}
-	for i := range 60 {
+	sum, all := map[string]float64{}, expect.Samples(60, 15)
+	for i := range all {
 		p := brokenPods(t, rng, 0.3)
 		best := judgedPods(t, p, plan.Options{Schedule: schedules.FORS, DropUnreachable: true, Seed: uint64(i)})
 		if best == nil {
@@ -85,7 +85,7 @@ func TestRepairPodsJudged(t *testing.T) {
 			if base == schedules.FORS && q.Phases() != best.Phases() {
 				t.Errorf("%s down %v: %d phases, repaired %d", p.Notation(), p.DownNames(), best.Phases(), q.Phases())
 			}
-			sum[base] += float64(q.Phases()) / float64(q.Bound.Phases) / 60
+			sum[base] += float64(q.Phases()) / float64(q.Bound.Phases) / float64(all)
 		}
 	}
 	t.Logf("phases over the bound, mean: %v", sum)
@@ -100,7 +100,7 @@ func TestObjectivesPodsJudged(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(6, 1))
 	over, n := 0.0, 0.0
-	for i := range 36 {
+	for i := range expect.Samples(36, 12) {
 		p := brokenPods(t, rng, 0.25*float64(i%3))
 		o := plan.Options{Schedule: schedules.FORS, DropUnreachable: true, Seed: uint64(i)}
 		least := judgedPods(t, p, o)

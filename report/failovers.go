@@ -183,7 +183,7 @@ func whatChanged(f results.Failover) string {
 			parts = append(parts, fmt.Sprintf("%s and %d more %s", x.links[0], n-1, x.what))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return cmp.Or(strings.Join(parts, ", "), "tables changed")
 }
 
 // atText is when links changed, as far as it is known.

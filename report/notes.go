@@ -90,6 +90,7 @@ var models = []struct{ name, text string }{
 	{"phase", "phase: simulated, not measured; each phase takes the time of its busiest link and of a barrier."},
 	{"phase, ordered", "phase, ordered cases: simulated, not measured; the longest path through the messages, each of which waits for its tokens."},
 	{"fluid", "fluid: simulated, not measured; messages share the links they cross max-min fairly."},
+	{"tcp", "tcp: simulated, not measured; packets wait in the queues of ports behind all that came before, and windows of TCP bound how many."},
 	{"credit", "credit: simulated, not measured; packets wait for room in the next buffer, and behind each other."},
 }
 

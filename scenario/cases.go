@@ -154,7 +154,7 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 	}
 	d.caseSizes(e.f.Get("sizes"), s, &c)
 	if s.Network != nil && e.f.Given("failures") {
-		d.cut(e.f.Get("failures"), s, &c)
+		d.cut(e.f.Get("failures"), draws, s, &c)
 	} else {
 		d.failures(e.f.Get("failures"), draws, s, &c)
 	}

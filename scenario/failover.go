@@ -160,7 +160,7 @@ func (c *Case) adoptFORS(none bool) (name string, err error) {
 func (c *Case) mayFailOver(s *Scenario) error {
 	kind, routes := s.Fabric.Kind, s.Fabric.Routes.Kind
 	switch {
-	case c.Failover == nil:
+	case c.Failover == nil, c.policy() == policyReorder: // see suitsNetwork
 		return nil
 	case kind == Hosts && routes == RoutesKernel && s.Inject.Kind == "":
 		return errors.New("switches with Linux do not report their links; with inject a case may have failover, else leave it out")

@@ -79,11 +79,18 @@ func (d *document) named(f field, view *topology.Tree) ([]topology.Link, string,
 	return links, name, true
 }
 
-// random reads {random: {count: 3, seed: 7}} and draws the links.
+// drawn reads {random: {count: 3, seed: 7}}, of so many links.
+func (d *document) drawn(f field, links int, count *int, seed *uint64) (at field, good bool) {
+	at = d.Mapping(f, randomFailure.names()).Get("random")
+	_, good = d.section(at, randomFields(count, seed, links), "count: needed: how many links, as in {random: {count: 3}}")
+	return at, good
+}
+
+// random draws the links of {random: {count: 3, seed: 7}}.
 func (d *document) random(f field, view *topology.Tree, seed uint64) ([]topology.Link, string, bool) {
-	at := d.Mapping(f, randomFailure.names()).Get("random")
 	count := 0
-	if _, good := d.section(at, randomFields(&count, &seed, view.AllLinks()), "count: needed: how many links, as in {random: {count: 3}}"); !good {
+	at, good := d.drawn(f, view.AllLinks(), &count, &seed)
+	if !good {
 		return nil, "", false
 	}
 	if view.Connected() != nil {

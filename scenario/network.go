@@ -24,6 +24,8 @@ type Network interface {
 	Cables() []string
 	// Cut returns the numbers of the cables of these names, or why there are none.
 	Cut(names []string) ([]int, error)
+	// Random draws so many more cables between switches that all servers stay joined without; it returns their names.
+	Random(down []string, count int, seed uint64) ([]string, error)
 }
 
 // Networks open networks that are no trees.
@@ -141,7 +143,8 @@ func (c *Case) suitsNetwork(s *Scenario) (name string, err error) {
 		{"failures", len(c.Down)+len(c.Timed) > 0 && s.Fabric.Kind == Hosts, "evbench takes no cable of a network down that is no tree; leave failures out"},
 		{"routing", len(c.Timed) > 0 && c.Routing == Loaded, "these are the tables of the whole network; write an engine, which makes them anew when a cable dies"},
 		{"failover", c.Failover != nil && c.policy() != policyReorder, "the tables of a network that is no tree are not evbench's to change; take " + policyReorder},
-		{"failover", c.Failover != nil && s.Fabric.Kind == Hosts, "cables are watched in the lab alone; leave it out, or take fabric lab"},
+		{"failover", c.Failover != nil && s.Fabric.Kind == Hosts && s.Fabric.Routes.Kind != RoutesLoaded,
+			"the tables of the network are not read again; write fabric.routes: {kind: loaded, dump: COMMAND}, or take fabric lab"},
 		{"schedule", c.Failover != nil && c.Schedule != schedules.PathColoring, "policy " + policyReorder + " plans the order anew; take " + schedules.PathColoring},
 	}
 	for _, r := range rules {
@@ -165,8 +168,8 @@ func (f Fabric) suitsAny() error {
 	return nil
 }
 
-// cut reads the cables that are dead in a case, and those that die during it.
-func (d *document) cut(at field, s *Scenario, c *Case) {
+// cut reads the cables that are dead in a case, those drawn with a seed among them, and those that die during it.
+func (d *document) cut(at field, draws uint64, s *Scenario, c *Case) {
 	good, timed := true, []field(nil)
 	find := func(name string) (links []topology.Link, err error) {
 		ids, err := s.Network.Cut([]string{name})
@@ -179,8 +182,16 @@ func (d *document) cut(at field, s *Scenario, c *Case) {
 		name, err := "", error(nil)
 		switch {
 		case f.Has("random"):
-			d.Fail(f, "must be the name of a cable, from one of its ports, or {link, at, for}: a network that is no tree has no random failures")
-			good = false
+			count, seed := 0, draws
+			_, ok := d.drawn(f, len(s.Network.Cables()), &count, &seed)
+			if good = good && ok; !good {
+				continue
+			}
+			var drawn []string
+			if drawn, err = s.Network.Random(c.Down, count, seed); err != nil {
+				d.Fail(f, "%v", err)
+			}
+			c.Down = append(c.Down, drawn...)
 		case f.Group():
 			all, ok := d.timed(f, find)
 			good = good && ok

@@ -153,7 +153,10 @@ const headBytes = 40
 
 // Factor returns the share of the link rate that TCP over Ethernet leaves for messages: of MTU+14
 // bytes of a frame, 52 are the headers of IP and TCP with time stamps.
-func Factor(mtu int) float64 { return float64(mtu-52) / float64(mtu+14) }
+func Factor(mtu int) float64 { return float64(Segment(mtu)) / float64(mtu+14) }
+
+// Segment is how many bytes of messages a packet of TCP carries.
+func Segment(mtu int) int { return mtu - 52 }
 
 // FragmentOf returns the payload of the fragment whose message, head included, takes one phase on a
 // link: rate·phase/8·Factor(mtu) − 40. It is less than 1 where nothing fits.

@@ -106,7 +106,7 @@ func TestForsClosed(t *testing.T) {
 func TestForsClosedSweep(t *testing.T) {
 	t.Parallel()
 	cases, alone := 0, 0
-	shapes(t, 24, func(tr *topology.Tree, m0, m1, f int) {
+	shapes(t, expect.Samples(24, 15), func(tr *topology.Tree, m0, m1, f int) {
 		hops, phases, within := scheduler.Stair(tr)
 		cases++
 		want := f == 0 || f > m0/m1
@@ -116,7 +116,7 @@ func TestForsClosedSweep(t *testing.T) {
 		}
 		expect.Must(t, sound(hops, phases, m0, m1, m0-f, within), "%s, f=%d", tr.Notation(), f)
 	})
-	expect.True(t, cases == 6877 && alone == 6273, "%d trees, %d without lift, want 6877 and 6273", cases, alone)
+	expect.True(t, testing.Short() || cases == 6877 && alone == 6273, "%d trees, %d without lift, want 6877 and 6273", cases, alone)
 }
 
 // sound checks what a leaf sends: every slot of every leaf once, a slot sending

@@ -252,7 +252,7 @@ func deadSet(t testing.TB, i int) *topology.Tree {
 func TestOnePath(t *testing.T) {
 	t.Parallel()
 	proven := 0
-	for i := range 40 {
+	for i := range expect.Samples(40, 12) {
 		tr := deadSet(t, i)
 		got, b := few(t, tr, schedules.FewestPaths)
 		least, leaf := scheduler.OnePathBound(tr, b)

@@ -170,7 +170,9 @@ func worst(tr *topology.Tree) int {
 // what the thesis claims, f > ⌊M0/M1⌋, messages within a leaf add no phase; this
 // is looked at up to 12.
 func TestPublishedSweep(t *testing.T) {
-	t.Parallel()
+	if t.Parallel(); testing.Short() {
+		t.Skip("a count of all shapes")
+	}
 	var coprime, narrow, wide, conflict, routed, claimed [2]int // cases, wrong
 	shapes(t, 24, func(tr *topology.Tree, m0, m1, f int) {
 		claim := f > m0/m1 && max(m0, m1) <= 12

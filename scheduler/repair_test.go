@@ -99,7 +99,7 @@ func TestRepairRandom(t *testing.T) {
 func TestRepairLarge(t *testing.T) {
 	t.Parallel()
 	o := topology.Options{Ports: 20, Leaves: 18}
-	for f, want := range []int{360, 360, 378, 400, 425, 454, 486, 524, 567} {
+	for f, want := range []int{360, 360, 378, 400, 425, 454, 486, 524, 567}[:expect.Samples(9, 4)] {
 		expect.Equal(t, repair(t, reduced(t, o, f), "bandwidth-optimal", scheduler.Options{}).Phases, want, "%d spines dead: phases", f)
 	}
 	for _, tt := range []struct {

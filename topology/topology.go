@@ -251,6 +251,8 @@ type LinkEvent struct {
 	// Reread marks a state read because events were lost: the end may have changed more than once
 	// since the last event.
 	Reread bool
+	// Moved: the network has other tables, by whoever manages them; nothing is said of a link.
+	Moved bool
 }
 
 // A CableEvent reports that a cable went down or is up again: a cable between switches, or a

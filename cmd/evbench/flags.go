@@ -56,27 +56,26 @@ func singleTree(c *cli.Context) (*topology.Tree, error) {
 // anyTree returns the tree of two or three levels given by the flags.
 func anyTree(c *cli.Context) (*topology.Tree, error) {
 	t, _, rates, err := treeAndHosts(c)
-	if len(rates.Slow) > 0 {
-		names := lists.Of(rates.Slow, func(x topology.SlowLink) string { return t.LinkName(x.Link) })
-		fmt.Fprintf(c.App.ErrWriter, "%s: slower than most links, and taken for whole ones here (plan and judge plan around them where that is faster): %s\n",
-			c.String("topology"), show.Few(names))
-	}
-	if len(rates.Hosts) > 0 || rates.Faster {
-		fmt.Fprintf(c.App.ErrWriter, "%s: %s here\n", c.String("topology"), strings.Join(otherRates(t, rates), "; "))
+	if other := otherRates(t, rates); other != "" {
+		fmt.Fprintf(c.App.ErrWriter, "%s: %s here (plan and judge count with their rates)\n", c.String("topology"), other)
 	}
 	return t, err
 }
 
-// otherRates says what of the rates of hosts and links commands do not count with.
-func otherRates(t *topology.Tree, r topology.Rates) (out []string) {
+// otherRates says what of the rates of hosts and links a command does not count with, "" where all are alike.
+func otherRates(t *topology.Tree, r topology.Rates) string {
+	var out []string
+	if len(r.Slow) > 0 {
+		out = append(out, "slower than most links, and taken for whole ones: "+show.Few(lists.Of(r.Slow, func(x topology.SlowLink) string { return t.LinkName(x.Link) })))
+	}
 	if r.Faster {
 		out = append(out, "links carry several messages at once, and count as one")
 	}
 	if len(r.Hosts) > 0 {
 		names := lists.Of(r.Hosts, func(h topology.SlowHost) string { return t.HostName(h.Rank) })
-		out = append(out, "hosts slower than most are taken for whole ones, "+show.Few(names)+",")
+		out = append(out, "hosts slower than most are taken for whole ones: "+show.Few(names))
 	}
-	return out
+	return strings.Join(out, "; ")
 }
 
 // treeAndHosts returns the tree given by the flags and, if it is from a file, its hosts and slow
@@ -104,6 +103,9 @@ func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, rates to
 // written returns the tree of the notation in a flag, with --fill and --spines.
 func written(c *cli.Context, flag string) (*topology.Tree, error) {
 	o, err := topology.Parse(c.String(flag))
+	if name := c.String(flag); err != nil && strings.Contains(name, ".") && !strings.Contains(name, "(") {
+		return nil, usagef("--%s %s: neither a file nor a notation such as FT(2;4,8)", flag, name)
+	}
 	if err != nil {
 		return nil, usagef("--%s: %w", flag, err)
 	}
@@ -133,9 +135,9 @@ func fileTree(c *cli.Context) (t *topology.Tree, places *network.Places, hosts [
 	if err != nil {
 		return nil, nil, nil, rates, usagef("--topology %s: %w", src, err)
 	}
-	flags, ranks := []string{"-t", src}, 1
+	flags, ranks, job := []string{"-t", src}, 1, network.AllHosts(s.Whole)
 	if c.IsSet("hosts") {
-		job, err := netfile.ReadHosts(c.String("hosts"), s.Whole)
+		job, err = netfile.ReadHosts(c.String("hosts"), s.Whole)
 		if err == nil {
 			flags, ranks = append(flags, "--hosts", c.String("hosts")), job.Slots
 			p, err = p.For(s.Whole, job.Nodes)
@@ -151,7 +153,11 @@ func fileTree(c *cli.Context) (t *topology.Tree, places *network.Places, hosts [
 	if c.IsSet("hosts") {
 		above = ""
 	}
-	for _, note := range []string{p.Gaps(), p.AsBuilt(), p.Joints(), above} {
+	several := ""
+	if job.Host != nil {
+		several = "messages of adapters of one host for each other count here; judge and plan --tables leave them out"
+	}
+	for _, note := range []string{p.Gaps(), p.AsBuilt(), p.Joints(), above, several} {
 		if note != "" {
 			fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", src, note)
 		}

@@ -141,7 +141,11 @@ func buildPlan(c *cli.Context, t *topology.Tree, rates topology.Rates, stage fun
 		return nil, nil, err
 	}
 	if u, ok := errors.AsType[*plan.UnreachableError](err); ok {
-		return nil, nil, usagef("%s: %w (--drop-unreachable leaves their messages out)", withoutLinks(t), u)
+		other := ""
+		if t.Renamed() {
+			other = "; --engine minmax orders messages over tables, through other leaves where cables lead there"
+		}
+		return nil, nil, usagef("%s: %w (--drop-unreachable leaves their messages out%s)", withoutLinks(t), u, other)
 	}
 	return nil, nil, usage(err)
 }

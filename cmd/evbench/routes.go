@@ -41,6 +41,10 @@ func routable(s *netfile.Source, name string) error {
 
 func readRoutes(name string, n *network.Network) (*lft.Tables, error) {
 	return opened(name, func(in io.Reader) (*lft.Tables, error) {
+		in, err := netfile.Unpacked(in)
+		if err != nil {
+			return nil, wrongIn(name, err)
+		}
 		t, err := lft.Read(atomicfile.Text(in), n)
 		return t, wrongIn(name, err)
 	})

@@ -127,3 +127,42 @@ cases:
 	want := string(expect.Value(os.ReadFile(filepath.Join(dir, "plan.txt")))(t))
 	expect.True(t, strings.Contains(want, "# hash "+row["plan_hash"]+"\n"), "the plan is %s, want that of\n%.600s", row["plan_hash"], want)
 }
+
+// TestReorderOnHosts: the tables of a network of hosts change while events are built, as its dump says. The order
+// is planned anew: that of the other tables.
+func TestReorderOnHosts(t *testing.T) {
+	dir := t.TempDir()
+	done := func(args string) string {
+		code, out, said := output(t, dir, strings.Fields(args)...)
+		expect.MustTrue(t, code == exitDone || code == exitInvalid, "%s: exit %d: %s%s", args, code, out, said)
+		return out
+	}
+	done("topo convert Dragonfly(1;2;1;3) --format ibnetdiscover -o net.txt")
+	for _, engine := range []string{"sssp", "minmax"} {
+		done("routes compute -t net.txt -e " + engine + " -o " + engine + ".txt")
+		done("plan -t net.txt --tables " + engine + ".txt -o plan-" + engine + ".txt")
+	}
+	// The dump shows other tables from its fourth call on: after the checks of the run and of the case.
+	expect.OK(t, os.WriteFile(filepath.Join(dir, "dump"), []byte("#!/bin/sh\necho >> calls\nif [ $(wc -l < calls) -lt 4 ]; then cat sssp.txt; else cat minmax.txt; fi\n"), 0o700))
+	expect.OK(t, os.WriteFile(filepath.Join(dir, "moves.yaml"), []byte(`
+topology: net.txt
+tables: sssp.txt
+fabric: {kind: hosts, routes: {kind: loaded, network: net.txt, dump: ./dump}}
+event: {fragment: 1kB}
+duration: 6s
+rounds: 1
+control: off
+timeout: 60s
+cases: [{name: anew, schedule: path-coloring, failover: reorder}]
+`), 0o600))
+	out := done("run moves.yaml -o r --yes")
+	rows := expect.Value(csv.NewReader(strings.NewReader(string(expect.Value(os.ReadFile(filepath.Join(dir, "r", "failovers.csv")))(t)))).ReadAll())(t)
+	row := map[string]string{}
+	for i, name := range rows[0] {
+		row[name] = rows[len(rows)-1][i]
+	}
+	expect.MustTrue(t, len(rows) == 2 && row["down"] == "" && row["first_new_s"] != "", "%v\n%s", rows, out)
+	want := string(expect.Value(os.ReadFile(filepath.Join(dir, "plan-minmax.txt")))(t))
+	expect.True(t, strings.Contains(want, "# hash "+row["plan_hash"]+"\n"), "the plan is %s, want that of\n%.600s", row["plan_hash"], want)
+	expect.Contains(t, out, "tables changed")
+}

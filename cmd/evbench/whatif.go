@@ -17,13 +17,19 @@ func whatifAction(c *cli.Context, s *sweep.Sweep) error {
 	if c.IsSet("tables-engine") {
 		return whatifOver(c)
 	}
-	t, err := anyTree(c)
+	t, _, rates, err := treeAndHosts(c)
 	if err != nil {
+		if _, why := notTree(c); why != nil {
+			err = usagef("%w\n%s is a network all the same: --tables-engine NAME, such as minmax, makes tables anew without each cable", err, c.String("topology"))
+		}
 		return err
+	}
+	if t.Leaves() == 1 && t.Renamed() {
+		return usagef("--topology %s: one switch: no link between switches can die", c.String("topology"))
 	}
 	o := survey.WhatIfOptions{
 		K: c.Int("k"), Sample: c.Int("sample"), Seed: c.Uint64("seed"), Cases: survey.Cases(cmdline.Names(c, "schedule"), cmdline.Names(c, "routing")), Sweep: s,
-		Good: c.Float64("good") / 100,
+		Good: c.Float64("good") / 100, Assumes: otherRates(t, rates),
 	}
 	sets, err := survey.CountSets(t, o)
 	if err != nil {

@@ -36,11 +36,6 @@ type labFabric struct {
 // labPort is the port of every server of the lab: each has its own namespace.
 const labPort = 7000
 
-// labSockBuf bounds the data in the queues of the lab, as credits would on a lossless fabric, when
-// all send to all: even 16 MiB would otherwise overflow. The kernel doubles it. In step few flows
-// share a link, and acknowledgements of full windows wait behind data: then the kernel chooses.
-const labSockBuf = 64 << 10
-
 func init() {
 	here[scenario.Lab] = Here{Open: openLab, Namespaces: true, Workers: (&labFabric{}).workers}
 }
@@ -81,15 +76,15 @@ func (f *labFabric) workers(s *scenario.Scenario) fabric.Launcher {
 	case transport.Of(s.Transport).Launched:
 		return ranks{f, s.Transport}
 	case s.Fabric.Workers == scenario.Processes:
-		return Processes{Transport: s.Transport, Data: f.data, Buffer: labSockBuf, Start: func(rank int, cmd *exec.Cmd) error {
+		return Processes{Transport: s.Transport, Data: f.data, Buffer: lab.SockBuf, Start: func(rank int, cmd *exec.Cmd) error {
 			return f.lab.StartCommand(f.lab.Server(rank), cmd)
 		}}
 	case !fitOne(s.Tree.Servers()):
-		return Processes{Data: f.data, Buffer: labSockBuf, Inside: func(rank int) string {
+		return Processes{Data: f.data, Buffer: lab.SockBuf, Inside: func(rank int) string {
 			return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.lab.Descriptor(f.lab.Server(rank)))
 		}}
 	}
-	return Threads{Data: f.data, Sockets: Sockets{Buffer: labSockBuf}, Options: func(rank int) tcp.Options {
+	return Threads{Data: f.data, Sockets: Sockets{Buffer: lab.SockBuf}, Options: func(rank int) tcp.Options {
 		return tcp.Options{
 			Addr: f.data(rank).Listen(),
 			In:   func(do func() error) error { return f.lab.Do(rank, do) },

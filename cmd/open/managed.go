@@ -155,12 +155,17 @@ func (m *managed) Plan(ctx context.Context, servers *topology.Tree) (loop.Made, 
 	if _, err := m.await(ctx); err != nil {
 		return loop.Made{}, err
 	}
-	began := time.Now()
 	t, err := m.read(ctx)
 	if err != nil {
 		return loop.Made{}, err
 	}
-	p, kept, err := m.net.Again(m.plan, t, servers)
+	return again(m.net, m.plan, t, servers)
+}
+
+// again plans the case of a plan over the tables that its network has now.
+func again(n *anyshape.Network, of *plan.Plan, t *lft.Tables, servers *topology.Tree) (loop.Made, error) {
+	began := time.Now()
+	p, kept, err := n.Again(of, t, servers)
 	if err != nil {
 		return loop.Made{}, err
 	}

@@ -1,7 +1,6 @@
 package open
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -111,21 +110,13 @@ func installTables(ctx context.Context, target companion.Target, l *lab.Lab, t *
 
 // given checks that a network of any shape has the tables of each case, as dump prints them.
 func (f *routedFabric) given(s *scenario.Scenario, n *anyshape.Network) error {
-	read := opensm.CommandLine(s.Fabric.Routes.Dump)
+	d := &dump{net: n, name: s.Fabric.Routes.Dump, command: opensm.CommandLine(s.Fabric.Routes.Dump), limit: s.Fabric.Routes.Timeout}
 	f.tables = func(p *plan.Plan) (companion.Tables, error) { return givenTables{p}, nil }
 	f.holds = func(ctx context.Context, want companion.Tables) error {
-		ctx, cancel := context.WithTimeout(ctx, s.Fabric.Routes.Timeout)
-		defer cancel()
-		text, err := read(ctx, maxDump)
-		if err != nil {
-			return err
-		}
-		have, err := lft.Read(bytes.NewReader(text), n.Net)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.Fabric.Routes.Dump, err)
-		}
-		return anyshape.Holds(want.(givenTables).plan, have)
+		_, err := d.holds(ctx, want.(givenTables).plan)
+		return err
 	}
+	f.watches = func(p *plan.Plan) loop.Network { return &dumped{dump: d, say: f.say, plan: p} }
 	return nil
 }
 

@@ -33,9 +33,10 @@ type routedFabric struct {
 	kind    string
 	tables  func(*plan.Plan) (companion.Tables, error)
 	holds   func(context.Context, companion.Tables) error
-	puts    *companion.Installation // nil: tables are installed from outside, and holds checks them
-	subnet  *opensm.Subnet          // reports links; nil: the fabric does
-	injects bool                    // it can change links; otherwise dead links of a plan are dead already, or tables avoid them
+	puts    *companion.Installation       // nil: tables are installed from outside, and holds checks them
+	subnet  *opensm.Subnet                // reports links; nil: the fabric does
+	watches func(*plan.Plan) loop.Network // nil: links are watched
+	injects bool                          // it can change links; otherwise dead links of a plan are dead already, or tables avoid them
 	say     func(string)
 	pipes   chan os.Signal
 }
@@ -190,6 +191,9 @@ func (f *routedFabric) put(ctx context.Context, p *plan.Plan) (changed int, err 
 }
 
 func (f *routedFabric) Network(p *plan.Plan, engine string) (loop.Network, error) {
+	if f.watches != nil {
+		return f.watches(p), nil
+	}
 	if f.subnet != nil {
 		return &routedNetwork{f.subnet, f, engine, p.Pinned()}, nil
 	}

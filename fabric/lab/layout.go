@@ -218,6 +218,14 @@ func (y *layout) switches() int { return y.below }
 
 func (y *layout) servers() int { return len(y.names) - y.below }
 
+// SockBuf bounds the data in the queues of the lab, as credits would on a lossless fabric, when
+// all send to all: even 16 MiB would otherwise overflow. The kernel doubles it. In step few flows
+// share a link, and acknowledgements of full windows wait behind data: then the kernel chooses.
+const SockBuf = 64 << 10
+
+// Burst is how many bytes may leave a port at once.
+func Burst(rate unit.Rate, phase time.Duration) int { return int(newShape(rate, phase).burst) }
+
 type shape struct {
 	rate   uint64 // byte/s; 0: no bucket
 	burst  uint32 // bytes that may leave at once

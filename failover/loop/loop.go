@@ -250,7 +250,11 @@ func (r *runner) take(e failover.LinkEvent) []failover.Action {
 	at := e.Seen
 	var ends []failover.Event
 	for {
-		ends = append(ends, failover.End{Link: e.Link, Leaf: e.Leaf, Up: e.Up, Reread: e.Reread})
+		if e.Moved {
+			ends = append(ends, failover.Moved{})
+		} else {
+			ends = append(ends, failover.End{Link: e.Link, Leaf: e.Leaf, Up: e.Up, Reread: e.Reread})
+		}
 		select {
 		case e = <-r.links:
 			if e.Seen.Before(at) {

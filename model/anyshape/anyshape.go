@@ -139,6 +139,16 @@ func (n *Network) Cut(names []string) (out []int, err error) {
 	return out, nil
 }
 
+// Random implements scenario.Network.
+func (n *Network) Random(down []string, count int, seed uint64) ([]string, error) {
+	net, err := n.Net.Degrade(down)
+	if err != nil {
+		return nil, err
+	}
+	cables, err := net.Random(count, seed)
+	return lists.Of(cables, func(c network.Cable) string { return n.Net.EndName(c.A) }), err
+}
+
 // cable names a cable by its ports, that of a host by the host and the switch.
 func (n *Network) cable(c network.Cable) string {
 	if n.Net.IsHost(c.A.Node) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,6 +137,13 @@ func TestDeadCables(t *testing.T) {
 	}
 	expect.True(t, cut[0].Plan.Hash() != whole[0].Plan.Hash(), "the plans are one")
 	expect.Equal(t, fmt.Sprint(cut[0].FailureTexts(cut[0].Plan.Tree)), "["+a+"]", "dead cables")
+
+	// Cables drawn at random are others than those that are dead, and the same for a seed.
+	_, drawn := prepare(t, text(", failures: ["+a+", {random: {count: 3, seed: 7}}]"))
+	_, again := prepare(t, text(", failure_seed: 7, failures: ["+a+", {random: {count: 3}}]"))
+	dead := drawn[0].FailureTexts(drawn[0].Plan.Tree)
+	expect.True(t, len(dead) == 4 && dead[0] == a && len(slices.Compact(slices.Sorted(slices.Values(dead)))) == 4, "dead cables %v", dead)
+	expect.Equal(t, fmt.Sprint(again[0].FailureTexts(again[0].Plan.Tree)), fmt.Sprint(dead), "dead cables of the same seed")
 }
 
 // The tables of a file, and a tree whose tables are given.
@@ -167,7 +175,9 @@ func TestRefuses(t *testing.T) {
 		{"cases: [{routing: pinned}]", "cases[0].routing: there are loaded, opensm-minhop, "},
 		{"cases: [{routing: loaded}]", "tables of the network are not given; write tables: FILE"},
 		{"cases: [{failures: [x]}]", "no node, port or cable \"x\""},
-		{"cases: [{failures: [{random: {count: 1}}]}]", "must be the name of a cable"},
+		{"cases: [{failures: [{random: {count: 91}}]}]", "cases[0].failures[0].random.count: "},
+		{"cases: [{failures: [{random: {count: 90}}]}]", "cases[0].failures[0]: 90 random dead cables: of 90 between switches"},
+		{"cases: [{failures: [{random: {}}]}]", "cases[0].failures[0].random: count is missing: how many links"},
 		{"cases: [{failures: [h0]}]", "h0: h0-s1_0 is the cable of a server, without which it sends nothing"},
 		{"cases: [{schedule: path-coloring, failover: fors, failures: [{link: s1_0/3, at: 1s}]}]", "those of path-coloring do not"},
 		{"cases: [{schedule: path-coloring, failover: minhop, failures: [{link: s1_0/3, at: 1s}]}]", "cases[0].failover: the tables of a network that is no tree are not evbench's to change; take reorder"},
@@ -175,7 +185,7 @@ func TestRefuses(t *testing.T) {
 		{"duration: 2s\ncases: [{schedule: path-coloring, failures: [{link: s1_0/3, at: 3s}]}]", "cases[0].failures[0]: begins at 3s, but the case ends at 2s"},
 		{"cases: [{schedule: path-coloring, failures: [{link: s1_0/99, at: 1s}]}]", "cases[0].failures[0].link: "},
 		{"fabric: hosts\ncases: [{schedule: path-coloring, failures: [{link: s1_0/3, at: 1s}]}]", "cases[0].failures: evbench takes no cable of a network down that is no tree"},
-		{"fabric: hosts\ncases: [{schedule: path-coloring, failover: reorder}]", "cases[0].failover: cables are watched in the lab alone"},
+		{"fabric: hosts\ncases: [{schedule: path-coloring, failover: reorder}]", "cases[0].failover: the tables of the network are not read again; write fabric.routes: {kind: loaded, dump: COMMAND}"},
 		{"fabric: emulate\ncases: [{routing: sssp}]", "fabric: the fabric emulate models trees"},
 		{"fabric: {kind: lab, lossless: true}\ncases: [{routing: sssp}]", "fabric.lossless is simulated for trees"},
 		{"fill: [1]\ncases: [{routing: sssp}]", "leave fill, spines and cables out"},

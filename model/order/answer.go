@@ -131,7 +131,11 @@ func (p *Plan) Describe(w io.Writer, f Figures) {
 	if own := len(p.ofHosts()); own > 0 {
 		hosts = fmt.Sprintf("%s, %d adapters", show.Plural(own, "host", "hosts"), p.Problem.Hosts)
 	}
-	fmt.Fprintf(w, "  %s, %s, tables of %s\n\n", hosts, show.Plural(p.Messages(), "message", "messages"), p.Tables.Engine)
+	fmt.Fprintf(w, "  %s, %s, tables of %s\n", hosts, show.Plural(p.Messages(), "message", "messages"), p.Tables.Engine)
+	if p.Tables.Note != "" {
+		fmt.Fprintf(w, "  %s\n", p.Tables.Note)
+	}
+	fmt.Fprintln(w)
 	lines := [][]string{
 		{"order", "steps", "of the link rate", ""},
 		{"planned", amount(f.Time), share(f.Time), "with a barrier after each step; " + made[p.Made]},
@@ -200,6 +204,8 @@ type document struct {
 	// Pairwise is without barriers, where links are shared fairly.
 	Pairwise float64     `json:"pairwise_steps,omitempty"`
 	Missing  [][2]string `json:"undelivered,omitempty"`
+	// Adapters are the first and the last place in Hosts of each host where some have several.
+	Adapters [][2]int `json:"adapters,omitempty"`
 	// Phases are the messages of each phase: source and destination, places in Hosts.
 	Phases [][][2]int32 `json:"phases"`
 }
@@ -211,7 +217,7 @@ func (p *Plan) WriteJSON(w io.Writer) error {
 	f := p.Figures()
 	d := document{
 		Schema: Schema, Network: p.Network, Engine: p.Tables.Engine, Tables: Sum(p.Tables, p.Problem, p.Nodes),
-		Messages: p.Messages(), Made: p.Made, Steps: f.Time, Linear: f.Linear, Pairwise: f.Pairwise, Phases: make([][][2]int32, p.Phases),
+		Adapters: p.ofHosts(), Messages: p.Messages(), Made: p.Made, Steps: f.Time, Linear: f.Linear, Pairwise: f.Pairwise, Phases: make([][][2]int32, p.Phases),
 	}
 	for _, v := range p.Nodes {
 		d.Hosts = append(d.Hosts, p.Tables.Net.Name(v))

@@ -2,6 +2,7 @@ package order_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -62,6 +63,9 @@ func TestFigures(t *testing.T) {
 		{"HyperX(12;11)", "opensm-minhop", 131, 132, 1031, "spread-by-port"},
 		{"Jellyfish(60;7;5;1)", "sssp", 710, 710, 2819, "greedy"},
 	} {
+		if tt.bound > 1000 && testing.Short() {
+			continue // TestDescribe has it
+		}
 		p := made(t, computed(t, tt.engine, parsed(t, tt.network)), order.Options{})
 		got := []any{int(p.Bound.Time), p.Phases, int(p.Time(p.LinearShift())), p.Made}
 		want := []any{tt.bound, tt.plan, tt.linear, tt.made}
@@ -161,13 +165,14 @@ func TestJudged(t *testing.T) {
 func TestSized(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	near := 0
-	for range 200 {
+	for i := range 200 {
 		tables, o := drawn(t, rng)
 		n := len(o.Nodes)
+		least := []int64{1, 900}[i%2] // to 1,000
 		bytes := make([]int64, n*n)
 		for m := range bytes {
 			if m/n != m%n && rng.IntN(8) > 0 {
-				bytes[m] = 1 + rng.Int64N(1000)
+				bytes[m] = least + rng.Int64N(1001-least)
 			}
 		}
 		o.Drop = false
@@ -204,6 +209,13 @@ func TestSized(t *testing.T) {
 	expect.True(t, near >= 150, "%d of 200 within 10 %% of the bound", near)
 	p := expect.Value(order.MakeSized("x", computed(t, "opensm-minhop", parsed(t, "FT(2;4,4)")), order.Options{Nodes: network.AllHosts(parsed(t, "FT(2;4,4)")).Nodes}, slices.Repeat([]int64{100}, 256)))(t)
 	expect.True(t, p.Time == 1500 && p.Least == 1500, "equal sizes: %d of %d", p.Time, p.Least)
+	bytes := make([]int64, 64*64)
+	for m := range bytes {
+		bytes[m] = 950 + rng.Int64N(101)
+	}
+	all := network.AllHosts(parsed(t, "FT(2;8,8)")).Nodes
+	p = expect.Value(order.MakeSized("x", computed(t, "opensm-minhop", parsed(t, "FT(2;8,8)")), order.Options{Nodes: all}, bytes))(t)
+	expect.True(t, p.Made == "linear-shift" && float64(p.Time) <= 1.025*float64(p.Least), "nearly equal sizes: %d of %d, %s", p.Time, p.Least, p.Made)
 }
 
 // least is the fewest phases of an exchange, by exact search: each message in turn takes one of the
@@ -387,7 +399,7 @@ func TestSizedExact(t *testing.T) {
 			bound++
 		}
 	}
-	expect.True(t, same >= 262 && most <= 0.146 && sum/networks <= 0.0067 && bound >= 299,
+	expect.True(t, same >= 265 && most <= 0.146 && sum/networks <= 0.0057 && bound >= 299,
 		"%d of %d plans take the least time, the others up to %.1f %% more, %.2f %% on average of all; in %d the least time is the bound", same, networks, 100*most, 100*sum/networks, bound)
 }
 
@@ -419,8 +431,10 @@ func TestAdapters(t *testing.T) {
 		r := judged(t, p)
 		expect.True(t, p.Phases == tt.phases && p.Made == tt.made && r.Valid && r.Bound == float64(tt.phases), "%v, %d adapters on %d hosts: %d phases by %s, want %d by %s; %+v",
 			tt.apart, tt.each, tt.hosts, p.Phases, p.Made, tt.phases, tt.made, r)
-		var file bytes.Buffer
-		expect.Must(t, p.WriteText(&file))
+		var file, doc bytes.Buffer
+		expect.Must(t, errors.Join(p.WriteText(&file), p.WriteJSON(&doc)))
+		expect.True(t, r.Hosts == tt.hosts && r.Adapters == tt.each*tt.hosts, "%d hosts with %d adapters: %+v", tt.hosts, tt.each, r)
+		expect.Contains(t, doc.String(), fmt.Sprintf(`"adapters":[[0,%d]`, tt.each-1))
 		f := expect.Value(verify.Read(strings.NewReader(file.String()+"0 0 1 -\n"), 1<<20))(t)
 		r = expect.Value(verify.Check(f, verify.Tables{}, 9))(t)
 		expect.True(t, slices.ContainsFunc(r.Offences, func(o verify.Offence) bool { return o.Kind == "no message" }), "%+v", r)

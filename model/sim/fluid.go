@@ -129,21 +129,26 @@ func late(j *Job, server int, what uint64) float64 {
 	return j.Timing.late(routing.Mix(routing.Mix(j.Seed, uint64(server)+1), what))
 }
 
-// The least time that the fluid model takes for a fragment of n servers: this much, n times.
+// The least time that the fluid model takes for a fragment of n servers: this much, n times; and the
+// model of streams for a packet.
 const (
 	fluidEqual   = 100 * time.Nanosecond
 	fluidUnequal = 500 * time.Nanosecond
+	streamsEach  = 500 * time.Nanosecond
 )
 
-// FluidTime estimates how long the fluid model takes for a case with fragments of that many bytes
-// on average. It errs on the short side.
-func (c *Case) FluidTime(fragment int) time.Duration {
-	each := fluidUnequal
-	if c.Equal {
-		each = fluidEqual
-	}
+// LeastTime estimates how long the fluid model, or that of streams, takes for a case with fragments of
+// that many bytes on average. It errs on the short side.
+func (c *Case) LeastTime(fragment int) time.Duration {
 	n := float64(c.Plan.Tree.Servers())
+	each := n * float64(fluidUnequal)
+	switch {
+	case c.Model == TCPModel:
+		each = float64(fragment/max(1, c.TCP.Packet)+1) * float64(streamsEach)
+	case c.Equal:
+		each = n * float64(fluidEqual)
+	}
 	exchange := (n - 1) * 8 * float64(fragment) / c.BitPerSec
 	exchanges := 1 + c.Case.PredictedEfficiency*c.Duration.Seconds()/exchange
-	return time.Duration(min(exchanges*n*n*n*float64(each), math.MaxInt64/2))
+	return time.Duration(min(exchanges*n*n*each, math.MaxInt64/2))
 }

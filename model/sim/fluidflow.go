@@ -43,6 +43,9 @@ type stage struct {
 	// send queues a fragment on a stream, behind the others.
 	send func(stream int32, x fragment)
 
+	// buffered: a sender goes on when its socket has room, and is told so by a moment of that server.
+	buffered bool
+
 	moments heap.Heap[moment]
 	number  uint64
 	fail    error // of the rule, which ends the run
@@ -172,10 +175,14 @@ func (f *flows) run(ctx context.Context, progress Progress) error {
 	f.tell(progress)
 	if len(f.stalled) > 0 {
 		x := &f.current[slices.Min(f.stalled)]
-		return fmt.Errorf("event %d: the fragment from %s to %s waits for ever: no path is alive between them after the last change of plan",
-			x.event, f.job.Plan.Tree.ServerName(int(x.src)), f.job.Plan.Tree.ServerName(int(x.dst)))
+		return noPath(f.job, x)
 	}
 	return f.over(f.rule)
+}
+
+func noPath(j *Job, x *fragment) error {
+	return fmt.Errorf("event %d: the fragment from %s to %s waits for ever: no path is alive between them after the last change of plan",
+		x.event, j.Plan.Tree.ServerName(int(x.src)), j.Plan.Tree.ServerName(int(x.dst)))
 }
 
 func (f *flows) tell(progress Progress) {

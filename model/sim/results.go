@@ -19,6 +19,7 @@ import (
 const (
 	PhaseModel  = "phase"
 	FluidModel  = "fluid"
+	TCPModel    = "tcp"
 	CreditModel = "credit"
 )
 
@@ -28,7 +29,7 @@ const FabricKind = "sim"
 // A Case is a job with its description in the results.
 type Case struct {
 	Job
-	Model string           // PhaseModel, FluidModel or CreditModel
+	Model string           // PhaseModel, FluidModel, TCPModel or CreditModel
 	File  results.PlanFile // kept in the results; nil: no plan is
 	// Case holds facts known beforehand (bench.Planned.Facts). The run fills in the rest.
 	Case results.Case
@@ -208,6 +209,8 @@ func (c *Case) cost() float64 {
 	switch {
 	case c.Model == CreditModel:
 		return messages * max(1, size/float64(max(1, c.Lossless.Packet)))
+	case c.Model == TCPModel:
+		return messages * max(1, size/float64(max(1, c.TCP.Packet)))
 	case c.Model == FluidModel:
 		return messages * n
 	case c.Mode == modes.Sync && c.Equal && c.Timing.punctual():

@@ -126,7 +126,7 @@ func (r *runner) one(ctx context.Context, i int) (worked, error) {
 	return w, nil
 }
 
-var models = map[string]Model{PhaseModel: Phase, FluidModel: Fluid, CreditModel: Packets}
+var models = map[string]Model{PhaseModel: Phase, FluidModel: Fluid, TCPModel: Streams, CreditModel: Packets}
 
 func (r *runner) progress(s Step) {
 	if r.o.Progress == nil {

@@ -52,6 +52,8 @@ type Job struct {
 	Timing    Timing
 	// Lossless is the network of the model of packets.
 	Lossless Lossless
+	// TCP is how packets of the model of streams leave.
+	TCP TCP
 }
 
 // Windows are the settings of mode ordered.

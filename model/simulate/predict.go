@@ -41,7 +41,7 @@ func expected(ctx context.Context, s *scenario.Scenario, p bench.Planned, budget
 		return results.Case{}, err
 	}
 	tooLong := fmt.Errorf("a simulation would take longer than %s; run evbench sim", budget)
-	if x[0].Model == sim.FluidModel && x[0].FluidTime(int(s.Event.Fragment)) > budget {
+	if (x[0].Model == sim.FluidModel || x[0].Model == sim.TCPModel) && x[0].LeastTime(int(s.Event.Fragment)) > budget {
 		return results.Case{}, tooLong
 	}
 	sum, err := sim.Run(ctx, x, results.Nowhere{}, sim.Options{Now: time.Now})

@@ -44,7 +44,7 @@ cases:
 // Of a small scenario everything is predicted, the controls included, and near what link
 // loads allow where nothing else is counted.
 func TestSimulate(t *testing.T) {
-	models := map[modes.Mode]string{modes.Sync: sim.PhaseModel, modes.Unsync: sim.FluidModel}
+	models := map[modes.Mode]string{modes.Sync: sim.PhaseModel, modes.Unsync: sim.TCPModel}
 	for _, p := range predictedOf(t, t.Context(), time.Hour, twoModes) {
 		x := p.Prediction
 		expect.False(t, x.Model != models[p.Mode] || x.NotSimulated != "" || x.EventsPerSec <= 0 || math.Abs(x.ModelEfficiency/x.Efficiency-1) > 0.05,

@@ -35,7 +35,7 @@ cases:
 	cases := expect.Value(simulate.Cases(s, planned, model))(t)
 	for i, want := range []float64{1, 0.75, 0.5, 0.5, 0.75} {
 		c := cases[i]
-		of := map[string]sim.Model{sim.PhaseModel: sim.Phase, sim.FluidModel: sim.Fluid, sim.CreditModel: sim.Packets}[c.Model]
+		of := map[string]sim.Model{sim.PhaseModel: sim.Phase, sim.FluidModel: sim.Fluid, sim.TCPModel: sim.Streams, sim.CreditModel: sim.Packets}[c.Model]
 		o := expect.Value(of(t.Context(), &c.Job, nil))(t)
 		got, near := c.Efficiency(o), 0.01
 		if c.Model == sim.CreditModel { // packets wait for room, most where no phase keeps them apart

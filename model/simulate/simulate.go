@@ -15,6 +15,7 @@ import (
 	"evbench/barrier"
 	"evbench/bench"
 	"evbench/builder/modes"
+	"evbench/fabric/lab"
 	"evbench/failover"
 	"evbench/internal/unit"
 	"evbench/model/ordered"
@@ -54,6 +55,8 @@ func modelOf(s *scenario.Scenario, p bench.Planned) string {
 		return sim.CreditModel
 	case p.Mode == modes.Sync || p.Mode == modes.Ordered:
 		return sim.PhaseModel
+	case s.Fabric.Kind == scenario.Lab:
+		return sim.TCPModel
 	}
 	return sim.FluidModel
 }
@@ -63,6 +66,23 @@ func Lossless(x scenario.Lossless) sim.Lossless {
 	return sim.Lossless{
 		Packet: int(x.Packet), Buffer: int(x.Buffer), Lanes: x.Lanes, Reads: x.Reads, Delay: x.Delay, Cable: x.Cable,
 		PerOutput: x.Queues == scenario.QueuesPerOutput, InOrder: x.Order == scenario.OrderFirst,
+	}
+}
+
+// leastSegments is how many segments Linux puts into a packet of a connection with less than that
+// many in a millisecond (net.ipv4.tcp_min_tso_segs).
+const leastSegments = 2
+
+// ack is how many bytes of a link a packet without payload takes: the headers of Ethernet, IP and TCP.
+const ack = 14 + 20 + 32
+
+// tcpOf returns how connections send in the lab. The kernel doubles a socket's buffer, and a window is
+// at most that.
+func tcpOf(s *scenario.Scenario) sim.TCP {
+	return sim.TCP{
+		Packet: leastSegments * scenario.Segment(s.Fabric.MTU), Window: 2 * lab.SockBuf,
+		Ack:   ack,
+		Burst: int(scenario.Factor(s.Fabric.MTU) * float64(lab.Burst(s.Fabric.Rate, s.Event.Phase))),
 	}
 }
 
@@ -127,6 +147,7 @@ func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error
 	j := ordered.Job(s, p.Case, p.Plan, p.Window)
 	j.Repeat, j.Changes, j.Timing = repeat, moves, Timing(s, p.Barrier)
 	j.Lossless, j.Seed = Lossless(s.Fabric.Lossless), s.Seed+uint64(repeat)
+	j.TCP = tcpOf(s)
 	facts := p.Facts(s)
 	facts.PredictedEfficiency = p.Prediction.Efficiency
 	return &sim.Case{Job: j, File: p.File(), Case: facts}, nil

@@ -119,7 +119,7 @@ cases:
 // TestOrderedAsPredicted: of ordered cases, too, links that change on the way included,
 // and the models phase and fluid come to the same; with readers apart from builders, too.
 func TestOrderedAsPredicted(t *testing.T) {
-	for _, roles := range []string{"", "readers: leaf0-2\nbuilders: leaf2-3", "readers: leaf0\nbuilders: leaf1-3"} {
+	for _, roles := range []string{"readers: leaf0-2\nbuilders: leaf2-3", "", "readers: leaf0\nbuilders: leaf1-3"}[:expect.Samples(3, 1)] {
 		orderedAsPredicted(t, roles)
 	}
 }

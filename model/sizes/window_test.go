@@ -50,7 +50,7 @@ func occupied(tr *topology.Tree, x sizes.Piece) []topology.Wire {
 // Each byte of each exchange once, no port and no link twice at a time, live links, and
 // never below the bound of one exchange, nor of all together.
 func TestWindow(t *testing.T) {
-	windows(t, 200, func(name string, tr *topology.Tree, window []*sizes.Matrix, o sizes.Options) {
+	windows(t, expect.Samples(200, 60), func(name string, tr *topology.Tree, window []*sizes.Matrix, o sizes.Options) {
 		p := expect.Value(sizes.MakeWindow(tr, window, o))(t)
 		type fragment struct{ exchange, src, dst int }
 		sent, until, last := map[fragment]int64{}, map[topology.Wire]int64{}, int64(0)

@@ -195,7 +195,7 @@ func (s *Slower) Describe(w io.Writer, t *topology.Tree) {
 		fmt.Fprintf(w, "the bound of the tree, %.6g, is of planes that carry one message at a time; of the network, whose cables carry several, it is %.6g\n", s.Tree, s.Least)
 	}
 	if s.Phased > s.Least {
-		fmt.Fprintf(w, "%.6g is the bound of plans in phases, which last as long as their slowest message; that of links and hosts alone is %.6g\n", s.Phased, s.Least)
+		fmt.Fprintf(w, "%.6g is the bound of plans in phases, which last as long as their slowest message; that of whole links and of slow hosts is %.6g\n", s.Phased, s.Least)
 	}
 	for _, x := range s.Avoids {
 		fmt.Fprintf(w, "%s (%s of the usual rate) counts as dead: with all slow links in use the plan takes %.6g %s\n", t.LinkName(x.Link), show.Percent(x.Share), s.Other, s.unit)

@@ -114,7 +114,9 @@ func (r *Examination) WriteText(w io.Writer) error {
 }
 
 func (r *Examination) writeReach(w io.Writer) {
-	if r.OK() {
+	if r.OK() && r.NoLID > 0 {
+		fmt.Fprintf(w, "reach: %d of %d pairs; %d to hosts without a LID\n", r.Pairs, r.Pairs+r.NoLID, r.NoLID)
+	} else if r.OK() {
 		fmt.Fprintf(w, "reach: all %d pairs\n", r.Pairs)
 	} else {
 		fmt.Fprintf(w, "reach: %d of %d pairs NOT: no entry %d, dead port %d, loop %d, wrong host %d, no cable %d\n",
@@ -168,7 +170,7 @@ func (r *Examination) Answer() answer.Answer {
 	}
 	switch {
 	case r.Unreachable > 0:
-		a.Sentence = fmt.Sprintf("%d of %d %s %s.", r.Unreachable, r.Pairs, pairs, not)
+		a.Sentence = fmt.Sprintf("%d of %d %s %s.", r.Unreachable+r.NoLID, r.Pairs+r.NoLID, pairs, not)
 	case r.NoLID > 0:
 		a.Sentence = fmt.Sprintf("%d of %d %s %s, and %d have no route: %s has no LID.",
 			r.Pairs, r.Pairs+r.NoLID, pairs, reach, r.NoLID, r.Unnamed)

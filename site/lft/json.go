@@ -136,10 +136,10 @@ func Read(r io.Reader, n *network.Network) (*Tables, error) {
 		if err != nil || !bytes.ContainsAny(b, " \t\r\n{") {
 			return ReadDump(in, n)
 		}
-		if b[0] == '{' {
+		if lst, _ := in.Peek(16); b[0] == '{' && !bytes.Contains(lst, []byte("Ports:")) { // of opensm-subnet.lst
 			return readJSON(in, n)
 		}
-		if b[0] == '\n' {
+		if b[0] == '\n' || b[0] == '{' {
 			return ReadDump(in, n)
 		}
 		if _, err := in.Discard(1); err != nil {

@@ -1,6 +1,7 @@
 package lft_test
 
 import (
+	"strings"
 	"testing"
 
 	"evbench/site/lft"
@@ -30,4 +31,9 @@ func TestNoLID(t *testing.T) {
 	r := lft.Examine(tables, lft.Extent{ReachOnly: true})
 	expect.True(t, r.NoLID == 5 && r.Pairs == 25 && !r.Valid && r.OK(), "%+v", r.Report)
 	expect.Equal(t, r.Answer().Sentence, "25 of 30 pairs of hosts reach each other, and 5 have no route: h3 has no LID.", "answer")
+	var text strings.Builder
+	expect.Must(t, r.WriteText(&text))
+	expect.True(t, strings.Contains(text.String(), "\nreach: 25 of 30 pairs; 5 to hosts without a LID\n"), "%s", text.String())
+	tables.Row(0)[n.Info(0).LID] = lft.NoPort
+	expect.Equal(t, lft.Examine(tables, lft.Extent{ReachOnly: true}).Answer().Sentence, "10 of 30 pairs of hosts do not reach each other.", "with a lost route")
 }

@@ -89,7 +89,7 @@ func readDump(r io.Reader, n *network.Network, line int) (*Tables, error) {
 		return nil, fmt.Errorf("line %d: %w", line+1, err)
 	}
 	if !d.any {
-		return nil, errors.New(`no forwarding table in it: no line begins with "Unicast lids"`)
+		return nil, errors.New(`no forwarding table in it: no line begins with "Unicast lids" (give what dump_lfts, dump_fts or OpenSM prints)`)
 	}
 	return d.t, nil
 }

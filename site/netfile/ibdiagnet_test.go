@@ -117,6 +117,9 @@ func TestReadLinkInfo(t *testing.T) {
 		_, err := netfile.ReadLinkInfo(strings.NewReader(strings.Replace(linkInfo, c.old, c.new, 1)))
 		expect.True(t, err != nil && strings.Contains(err.Error(), c.want), "%v, want %q", err, c.want)
 	}
+	unnamed := strings.NewReplacer("102      5", "102      0", "==>       5", "==>       0").Replace(linkInfo) // a host without a LID
+	n = expect.Value(netfile.ReadLinkInfo(strings.NewReader(unnamed)))(t)
+	expect.True(t, n.Hosts() == 2 && len(n.Cables()) == 2 && n.MaxLID() == 6, "%d hosts, %d cables, LIDs to %d", n.Hosts(), len(n.Cables()), n.MaxLID())
 	_, switches, _ := strings.Cut(linkInfo, "Switch:")
 	switches, _, _ = strings.Cut("Switch:"+switches, "CA:")
 	_, err := netfile.ReadLinkInfo(strings.NewReader(switches))

@@ -36,7 +36,7 @@ func ReadLinkInfo(r io.Reader) (*network.Network, error) {
 	if err := p.each(r, p.linkInfo); err != nil {
 		return nil, err
 	}
-	byLID := map[int]*node{}
+	byLID, unnamed := map[int]*node{}, p.withoutLID()
 	for _, n := range p.nodes {
 		for _, l := range n.links {
 			byLID[max(n.lid, l.lid)] = n
@@ -46,16 +46,33 @@ func ReadLinkInfo(r io.Reader) (*network.Network, error) {
 		for i := range n.links {
 			l := &n.links[i]
 			peer := byLID[l.peerLID]
+			if l.peerLID == 0 {
+				peer = unnamed[[3]int{max(n.lid, l.lid), l.port, l.peerPort}]
+			}
 			if peer == nil && !slices.ContainsFunc(p.nodes, func(n *node) bool { return n.kind == adapter }) {
 				return nil, fmt.Errorf("line %d: port %d of %s leads to LID %d, and this text lists only switches: give the output of iblinkinfo without --switches-only", l.line, l.port, brief(n.name), l.peerLID)
 			}
-			if peer == nil || l.peerLID == 0 {
+			if peer == nil {
 				return nil, fmt.Errorf("line %d: port %d of %s leads to LID %d, which no port of this text has", l.line, l.port, brief(n.name), l.peerLID)
 			}
 			l.peer = peer.id
 		}
 	}
 	return p.network()
+}
+
+// withoutLID are the adapters whose ports have no LID, by the LID and the port of the switch that these
+// lead to, and their own port.
+func (p *reader) withoutLID() map[[3]int]*node {
+	out := map[[3]int]*node{}
+	for _, n := range p.nodes {
+		for _, l := range n.links {
+			if n.kind != aSwitch && l.lid == 0 && l.peerLID > 0 {
+				out[[3]int{l.peerLID, l.peerPort, l.port}] = n
+			}
+		}
+	}
+	return out
 }
 
 func (p *reader) linkInfo(s string) error {

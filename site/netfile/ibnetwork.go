@@ -25,6 +25,7 @@ func (p *reader) network() (*network.Network, error) {
 	if err := p.checkGUIDs(); err != nil {
 		return nil, err
 	}
+	p.unplug()
 	for _, n := range p.nodes {
 		for i := range n.links {
 			if err := p.checkLink(n, &n.links[i]); err != nil {
@@ -49,6 +50,19 @@ func (p *reader) network() (*network.Network, error) {
 	return n, err
 }
 
+// unplug leaves out ports whose plug leads back to them.
+func (p *reader) unplug() {
+	for _, n := range p.nodes {
+		n.links = slices.DeleteFunc(n.links, func(l link) bool {
+			back := l.peer == n.id && l.port == l.peerPort
+			if back {
+				p.plugs = append(p.plugs, fmt.Sprintf("a plug leads port %d of %s back to itself: left out", l.port, n.name))
+			}
+			return back
+		})
+	}
+}
+
 // notes say what is skipped in the text, and which cables are for tests.
 func (p *reader) notes() (notes []string) {
 	if w := p.warnings; w != nil {
@@ -61,7 +75,7 @@ func (p *reader) notes() (notes []string) {
 			}
 		}
 	}
-	return notes
+	return append(notes, p.plugs...)
 }
 
 // other reports whether a node has LIDs and is no host: a router, or the adapter for reductions
@@ -100,16 +114,13 @@ func (p *reader) checkLink(n *node, l *link) error {
 		return fmt.Errorf("line %d: port %d of %s leads to %w", l.line, l.port, brief(n.name), fmt.Errorf(format, args...))
 	}
 	if peer == nil {
-		return fail("%s, which is not in this text", brief(l.peer))
+		return fail("%s, which is not in this text: is its end missing?", brief(l.peer))
 	}
 	if l.peerPort < 1 || l.peerPort > peer.ports {
 		return fail("port %d of %s, which has ports 1..%d", l.peerPort, brief(peer.name), peer.ports)
 	}
 	if n.kind != aSwitch && peer.kind != aSwitch {
 		return fail("%s: there is no switch between two hosts", brief(peer.name))
-	}
-	if n == peer && l.port == l.peerPort {
-		return fail("itself")
 	}
 	i := slices.IndexFunc(peer.links, func(o link) bool { return o.port == l.peerPort })
 	if i < 0 {

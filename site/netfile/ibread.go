@@ -65,6 +65,7 @@ type reader struct {
 	grouped  bool      // by chassis, so that switches are printed twice
 	again    bool      // now is printed a second time
 	warnings []string
+	plugs    []string // notes of ports that lead to themselves
 }
 
 // each has take read the lines of a text, without blanks at their ends. An error names the line.
@@ -184,7 +185,7 @@ func (p *reader) node(s string) error {
 	case !known && isNumber:
 		return fmt.Errorf("unknown kind of node %s: there are Switch, Ca and Rt", brief(word))
 	case !known || !isNumber || !isQuoted || id == "" || !c.end():
-		return fmt.Errorf("cannot read %s: not a node, a port or a GUID", brief(s))
+		return fmt.Errorf("cannot read %s: not a node, a port or a GUID of ibnetdiscover", brief(s))
 	case ports < 1 || ports > maxPorts:
 		return fmt.Errorf("%d ports: must be 1..%d", ports, maxPorts)
 	case len(p.nodes) >= maxNodes:

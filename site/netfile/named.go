@@ -5,22 +5,35 @@ import (
 	"regexp"
 )
 
-// unread are texts about networks that are not read, and what to give in their place.
+// unread are texts about networks, hosts and jobs that are not read, and what to give in their place.
 var unread = []struct {
 	begins     *regexp.Regexp
 	what, give string
 }{
 	{regexp.MustCompile(`(?m)^0x[0-9a-f]{16} ".*" +\d+ .*==\(`), "the output of iblinkinfo -l", "that of iblinkinfo without -l"},
 	{regexp.MustCompile(`(?m)^Unicast lids `), "forwarding tables", "the network: the output of ibnetdiscover"},
-	{regexp.MustCompile(`(?m)^(?:osm_ucast_mgr_dump_ucast_routes: )?Switch 0x[0-9a-f]+\s*$`), "ibdiagnet's ibdiagnet2.fdbs", "ibdiagnet2.db_csv"},
-	{regexp.MustCompile(`(?m)^(?:Ca|Switch)\t: 0x[0-9a-f]+ `), "the output of ibhosts or ibswitches", "that of ibnetdiscover"},
+	{regexp.MustCompile(`(?m)^Multicast mlids `), "multicast tables", "the network: the output of ibnetdiscover"},
+	{regexp.MustCompile(`(?m)^(?:\w+: )?Switch 0x[0-9a-f]+\s*$`), "opensm.fdbs or ibdiagnet2.fdbs", "opensm-subnet.lst or ibdiagnet2.db_csv"},
+	{regexp.MustCompile(`(?m)^Switch: guid 0x[0-9a-f]+\s*$`), "opensm-lid-matrix.dump", "opensm-subnet.lst"},
+	{regexp.MustCompile(`(?m)^(?:Ca|Switch|Rt)\s*: 0x[0-9a-f]+ ports `), "a list of nodes (ibhosts, ibswitches, ibnetdiscover -l)", "the output of ibnetdiscover alone"},
+	{regexp.MustCompile(`(?m)^DR path slid `), "the steps of ibnetdiscover -s", "the output of ibnetdiscover alone"},
+	{regexp.MustCompile(`(?m)^0x[0-9a-f]{16} 0x[0-9a-f]{4} 0x[0-9a-f]{4}\s*$`), "OpenSM's guid2lid", "the network, and this file with --lids"},
+	{regexp.MustCompile(`(?m)^(?:Errors for |# Port counters: |Infiniband device '|CA '|NodeRecord dump:|sminfo: |From (?:ca|switch) \{)`), "an output of infiniband-diags about ports or nodes", "that of ibnetdiscover"},
+	{regexp.MustCompile(`(?m)^\w{3} \d{2} \d{2}:\d{2}:\d{2} \d{6} \[[0-9A-F]+\] 0x`), "a log of OpenSM", "the output of ibnetdiscover (the log is for evbench failures)"},
+	{regexp.MustCompile(`(?m)^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\S* \[\d+\] \[\d+\] `), "UFM's event log", "the output of ibnetdiscover (the log is for evbench failures)"},
 	{regexp.MustCompile(`^\s*(?:\[\s*)?\{\s*"(?:name|guid|system_guid|node_description|source_guid|destination_guid|system_name)"\s*:`), "UFM's JSON", "the output of ibnetdiscover, or ibdiagnet2.db_csv"},
+	{regexp.MustCompile(`(?m)^\s*(?:GPU|NIC)\d+\s.*(?:NV\d+|PIX|SYS|PHB)`), "the output of nvidia-smi topo", "that of ibnetdiscover"},
+	{regexp.MustCompile(`(?m)^NodeName=\S+ Arch=|^PARTITION +AVAIL`), "the output of scontrol show node or sinfo", "topology.conf, or the output of scontrol show topology"},
+	{regexp.MustCompile(`(?m)^ *JOBID +PARTITION`), "squeue's table", "the network (the table is for evbench routes jobs)"},
 	{regexp.MustCompile(`(?mi)^(?:ClusterName|SlurmctldHost|ControlMachine|NodeName)\s*=`), "Slurm's slurm.conf", "topology.conf"},
 }
 
 // named names a text that is not read by its kind; "" if its kind is not known.
 func named(data []byte) string {
 	head := bytes.ReplaceAll(data[:min(len(data), 1<<16)], []byte("\r"), nil)
+	if len(bytes.TrimSpace(head)) == 0 {
+		return "the file is empty"
+	}
 	for _, x := range unread {
 		if x.begins.Match(head) {
 			return "this is " + x.what + ", which is not read; give " + x.give

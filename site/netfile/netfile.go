@@ -91,13 +91,19 @@ func Read(src string, lmc int) (*Source, error) {
 	return &Source{Form: form, Whole: n, Net: n}, nil
 }
 
-// unpacked reads all of a file, unpacked if it is a gzip file.
+// Unpacked reads a file, unpacked if it is a gzip file.
+func Unpacked(file io.Reader) (io.Reader, error) {
+	r := bufio.NewReader(file)
+	if magic, err := r.Peek(2); err == nil && magic[0] == 0x1f && magic[1] == 0x8b {
+		return gzip.NewReader(r)
+	}
+	return r, nil
+}
+
 func unpacked(file io.Reader) ([]byte, error) {
-	var r io.Reader = bufio.NewReader(file)
-	if magic, err := r.(*bufio.Reader).Peek(2); err == nil && magic[0] == 0x1f && magic[1] == 0x8b {
-		if r, err = gzip.NewReader(r); err != nil {
-			return nil, err
-		}
+	r, err := Unpacked(file)
+	if err != nil {
+		return nil, err
 	}
 	return io.ReadAll(atomicfile.Text(atomicfile.Bound(r, maxFile)))
 }

@@ -2,44 +2,114 @@ package network
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"evbench/internal/show"
 )
 
 // aboveLeaves finds the switches that have hosts and stand above leaves, by index, such as spines
 // with the adapter of a subnet manager, a router or storage: they join several switches with more
-// hosts than they have, which no cable joins with each other, and have more cables to switches than
-// hosts. Their hosts take no part in an exchange unless they are named.
+// hosts than they have, which no cable joins with each other or with the others beside them, and have more cables to switches than
+// hosts; or top switches, which have cables to switches of several pods. Their hosts take no part in an exchange
+// unless they are named.
 func (n *Network) aboveLeaves(g neighbours) []bool {
 	out, hosts := make([]bool, n.Switches()), make([]int32, n.Switches())
 	for i := range hosts {
 		hosts[i] = int32(n.HostCount(n.Switch(i)))
 	}
+	tops := n.topsWithHosts(g, hosts)
+	for _, i := range tops {
+		hosts[i] = 0
+	}
 	for i := range out {
 		out[i] = hosts[i] > 0 && n.above(g, hosts, i)
+	}
+	for _, i := range tops {
+		out[i] = true
 	}
 	return out
 }
 
-func (n *Network) above(g neighbours, hosts []int32, i int) bool {
-	own, below := hosts[i], map[int32]bool{}
-	for _, j := range g.of(i) {
-		if c := hosts[j]; c > own {
-			below[j] = true
-		} else if c > 0 {
-			return false
+// topsWithHosts returns the switches with hosts, and more cables to switches, that join several pods, groups of
+// leaves and the switches beside these, and have at most half the hosts of any leaf there, where others join pods
+// too, or each pod has several leaves: a leaf of a damaged tree is no top switch. Leaves are here switches with at least as many hosts as cables
+// to switches or, where there are none, with the most hosts. O(switches · leaves).
+func (n *Network) topsWithHosts(g neighbours, hosts []int32) (tops []int) {
+	full, most := make([]bool, len(hosts)), make([]bool, len(hosts))
+	any, top := false, slices.Max(append([]int32{0}, hosts...))
+	for i, own := range hosts {
+		full[i], most[i] = own > 0 && own >= n.upCables(i), own > 0 && own == top
+		any = any || full[i]
+	}
+	leaf := most
+	if any {
+		leaf = full
+	}
+	pods, beside := newForest(len(hosts)), slices.Clone(leaf)
+	for i := range hosts {
+		for _, j := range g.of(i) {
+			if leaf[i] {
+				pods.join(Node(i), Node(j))
+				beside[j] = true
+			}
 		}
 	}
-	cables := int32(0)
+	joining, leaves := 0, map[Node]int{} // leaves of pods
+	for l := range hosts {
+		if leaf[l] {
+			leaves[pods.root(Node(l))]++
+		}
+	}
+	for i, own := range hosts {
+		joined, least := map[Node]bool{}, top
+		for _, j := range g.of(i) {
+			if beside[j] {
+				joined[pods.root(Node(j))] = true
+			}
+		}
+		if beside[i] || len(joined) < 2 {
+			continue
+		}
+		joining++
+		for l := range hosts {
+			if leaf[l] && joined[pods.root(Node(l))] {
+				least = min(least, hosts[l])
+			}
+		}
+		if own > 0 && own < n.upCables(i) && 2*own <= least {
+			tops = append(tops, i)
+		}
+	}
+	return slices.DeleteFunc(tops, func(i int) bool {
+		return joining < 2 && slices.ContainsFunc(g.of(i), func(j int32) bool { return leaves[pods.root(Node(j))] == 1 })
+	})
+}
+
+// upCables is the number of cables from a switch, by index, to others.
+func (n *Network) upCables(i int) (cables int32) {
 	for _, e := range n.Ends(n.Switch(i)) {
 		if e.Node != NoNode && !n.IsHost(e.Node) && e.Node != n.Switch(i) {
 			cables++
 		}
 	}
-	if len(below) < 2 || cables <= own {
+	return cables
+}
+
+func (n *Network) above(g neighbours, hosts []int32, i int) bool {
+	own, below := hosts[i], map[int32]bool{}
+	var few []int32 // leaves with as few hosts, such as one of services
+	for _, j := range g.of(i) {
+		if c := hosts[j]; c > own {
+			below[j] = true
+		} else if c > 0 {
+			few = append(few, j)
+		}
+	}
+	if len(below) < 2 || n.upCables(i) <= own {
 		return false
 	}
-	for j := range below {
+	for _, j := range append(few, slices.Collect(maps.Keys(below))...) {
 		for _, k := range g.of(int(j)) {
 			if below[k] {
 				return false

@@ -83,10 +83,11 @@ type HostNames struct {
 	index *Index
 	first map[string][]Node
 	of    map[string][]Node // adapters of a host
+	lower map[string]string // names of hosts in lower case, "" of several
 }
 
 func NewHostNames(n *Network) *HostNames {
-	h := &HostNames{n, Names(n), map[string][]Node{}, map[string][]Node{}}
+	h := &HostNames{n, Names(n), map[string][]Node{}, map[string][]Node{}, map[string]string{}}
 	short := map[string][]Node{} // names of the network without domain
 	for v := range Node(n.Hosts()) {
 		if word := n.hostWord(v); word != "" {
@@ -105,16 +106,37 @@ func NewHostNames(n *Network) *HostNames {
 			h.of[name], h.first[name] = own, own
 		}
 	}
+	for name := range h.of {
+		low := strings.ToLower(name)
+		if _, again := h.lower[low]; again {
+			h.lower[low] = ""
+		} else {
+			h.lower[low] = name
+		}
+	}
 	return h
+}
+
+// known returns a name as the network has it: without its domain if it lacks the full name, and in other case
+// if it has neither.
+func (h *HostNames) known(name string) string {
+	for _, called := range []string{name, hostlist.Plain(name)} {
+		if h.of[called] != nil || h.count(called) > 0 {
+			return called
+		}
+	}
+	for _, called := range []string{name, hostlist.Plain(name)} {
+		if own := h.lower[strings.ToLower(called)]; own != "" {
+			return own
+		}
+	}
+	return hostlist.Plain(name)
 }
 
 // Find returns the host of a name, and that name, without its domain if the network lacks the full
 // name.
 func (h *HostNames) Find(name string) (Node, string, error) {
-	called := name
-	if h.count(name) == 0 {
-		called = hostlist.Plain(name)
-	}
+	called := h.known(name)
 	switch n := h.count(called); {
 	case n == 0:
 		return 0, name, fmt.Errorf("host %s is not in the network", hostlist.Short(name))
@@ -132,10 +154,7 @@ func (h *HostNames) Find(name string) (Node, string, error) {
 
 // All is Find for hosts with any number of adapters, which are in the order of their names.
 func (h *HostNames) All(name string) ([]Node, string, error) {
-	called := name
-	if h.of[name] == nil && h.count(name) == 0 {
-		called = hostlist.Plain(name)
-	}
+	called := h.known(name)
 	if own := h.of[called]; len(own) > 1 {
 		own = slices.Clone(own)
 		h.net.sortAdapters(own)

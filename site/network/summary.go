@@ -50,8 +50,14 @@ func Summarise(whole, n *Network, roots []Node) *Summary {
 		Schema: "evbench/topo/1", Notation: n.Notation, Hosts: n.Hosts(), Others: n.Others(), Switches: n.Switches(),
 		Levels: []Level{}, Roots: []string{}, RootsGiven: roots != nil, Dead: []string{}, Isolated: []string{}, Warnings: []string{},
 	}
-	r.SwitchCables = len(n.SwitchCables())
-	r.HostCables = len(n.Cables()) - r.SwitchCables
+	for _, c := range n.Cables() {
+		switch {
+		case n.IsHost(c.A.Node):
+			r.HostCables++
+		case c.A.Node != c.B.Node: // no plug
+			r.SwitchCables++
+		}
+	}
 	for _, c := range whole.Cables() {
 		if n.At(c.A.Node, int(c.A.Port)) != c.B {
 			r.Dead = append(r.Dead, whole.CableName(c))

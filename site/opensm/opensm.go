@@ -372,11 +372,11 @@ func (b *builder) fill(r *Routes) {
 	for i := range b.net.Switches() {
 		b.toSwitch(r, b.net.Switch(i))
 	}
-	r.Tables.RouteOthers()
+	r.Tables.RouteOthersAlike()
 	b.detours(r)
 }
 
-// detours adds what no plan has: the ways from others, such as aggregation nodes, which answer to all,
+// detours adds what no plan has: the ways to and from others, such as aggregation nodes, which answer to all,
 // and those to and from hosts on switches above leaves, where links that lead up and then down are dead.
 func (b *builder) detours(r *Routes) {
 	answers := map[network.Node]bool{}
@@ -384,10 +384,27 @@ func (b *builder) detours(r *Routes) {
 		answers[r.Net.Leaf(r.Net.Other(i)).Node] = true
 	}
 	above := func(s network.Node) bool { return b.number[s] >= b.tree.Leaves() }
-	r.Tables.Detour(func(from, to network.Node) bool {
+	r.Tables.Detour(b.turn(r), func(from, to network.Node) bool {
 		home := r.Net.Leaf(to).Node
-		return answers[from] || r.Net.HostCount(from) > 0 && (above(from) || above(home))
+		return answers[from] || r.Net.IsOther(to) || r.Net.HostCount(from) > 0 && (above(from) || above(home))
 	})
+}
+
+// turn is the leaf that most switches have an entry for, the first of several.
+func (b *builder) turn(r *Routes) (best network.Node) {
+	most := -1
+	for l := range b.tree.Leaves() {
+		v, have := b.places.Node(l), 0
+		for i := range r.Net.Switches() {
+			if v != network.NoNode && r.Tables.Row(i)[r.Net.Info(v).LID] != lft.NoPort {
+				have++
+			}
+		}
+		if v != network.NoNode && have > most {
+			best, most = v, have
+		}
+	}
+	return best
 }
 
 func (b *builder) host(r *Routes, h network.Node) {

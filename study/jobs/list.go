@@ -38,13 +38,13 @@ func Read(r io.Reader) ([]Job, error) {
 	at, total := map[string]int{}, 0
 	table := false // squeue's own
 	err := lines(r, func(line string) error {
-		if squeueHead.MatchString(line) {
+		if squeueHead.MatchString(line) || squeueDate.MatchString(line) {
 			table = true
 			return nil
 		}
 		if table {
 			var err error
-			if line, err = squeueRow(line); err != nil {
+			if line, err = squeueRow(line); err != nil || line == "" {
 				return err
 			}
 		}
@@ -70,21 +70,22 @@ func Read(r io.Reader) ([]Job, error) {
 	return list, err
 }
 
-// The lines of the table that squeue prints without options: its head, and a job with the number of
+// The lines of the table that squeue prints without options: its head, with -l below a date, and a job with the number of
 // its nodes and then their names or, in brackets, the reason why it does not run.
 var (
-	squeueHead = regexp.MustCompile(`^JOBID\s.*\sNODES\s+NODELIST\(REASON\)$`)
+	squeueHead = regexp.MustCompile(`^JOBID\s.*\sNODES\s+NODELIST(?:\(REASON\))?$`)
+	squeueDate = regexp.MustCompile(`^\w{3} \w{3} +\d+ \d{2}:\d{2}:\d{2} (?:[AP]M )?(?:\w+ )?\d{4}$`)
 	squeueJob  = regexp.MustCompile(`^(\S+)\s.*\s\d+\s+(\(.*\)|\S+)$`)
 )
 
-// squeueRow returns a line of squeue's table as "job nodes".
+// squeueRow returns a line of squeue's table as "job nodes", "" of one that does not run.
 func squeueRow(line string) (string, error) {
 	m := squeueJob.FindStringSubmatch(line)
 	switch {
 	case m == nil:
 		return "", fmt.Errorf("%q: no line of squeue's table; print it with squeue -h -o '%%A %%N'", hostlist.Short(line))
 	case strings.HasPrefix(m[2], "("):
-		return m[1], nil
+		return "", nil
 	}
 	return m[1] + " " + m[2], nil
 }
@@ -107,7 +108,7 @@ func parseLine(line string) (id string, nodes []string, err error) {
 	}
 	switch {
 	case id == "" || hostlist.Check(id, maxID) != nil:
-		return "", nil, fmt.Errorf("%q: a line is \"job: node,node\" or \"job nodes\"", hostlist.Short(line))
+		return "", nil, fmt.Errorf("%q: a line is \"job: node,node\" or \"job nodes\", as squeue -h -o '%%A %%N' prints it", hostlist.Short(line))
 	case rest == "" || rest == "(null)" || rest == "N/A" || slices.Equal(strings.Fields(line), []string{"JOBID", "NODELIST"}): // the last is what squeue heads its list with
 		return id, nil, nil
 	}

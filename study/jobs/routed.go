@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"evbench/internal/hostlist"
 	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/site/engines/opensm"
@@ -50,46 +49,24 @@ func NewRouted(source string) *Routed {
 	return &Routed{Schema: "evbench/routes-jobs/1", Source: source, Unknown: []string{}, Routings: []Load{}}
 }
 
-// hostsByName finds the hosts of a node by the name of the host, or by its first word, as adapters
-// have names like "node001 HCA-1", with its domain or without. A node may have several.
-func hostsByName(n *network.Network) map[string][]network.Node {
-	at, plain := map[string][]network.Node{}, map[string][]network.Node{}
-	for h := range network.Node(n.Hosts()) {
-		name := n.Info(h).Name
-		at[name] = append(at[name], h)
-		word, _, more := strings.Cut(name, " ")
-		if more {
-			at[word] = append(at[word], h)
-		}
-		if short := hostlist.Plain(word); short != word {
-			plain[short] = append(plain[short], h)
-		}
-	}
-	for short, hosts := range plain {
-		if len(at[short]) == 0 {
-			at[short] = hosts
-		}
-	}
-	return at
-}
-
 // Place finds the hosts of jobs and classes. Jobs come in the order of their hosts, independent of
 // the list, so that equal placements have equal routes.
 func (r *Routed) Place(n *network.Network, list []Job, classes *Classes) opensm.Placement {
 	var p opensm.Placement
-	at := hostsByName(n)
+	names := network.NewHostNames(n)
 	for _, j := range list {
 		var hosts []network.Node
 		for _, name := range j.Nodes {
-			if len(at[name]) == 0 && len(at[hostlist.Plain(name)]) > 0 {
-				name = hostlist.Plain(name)
+			own, called, err := names.All(name)
+			if err != nil {
+				r.Unknown = append(r.Unknown, called)
+				continue
 			}
-			if len(at[name]) == 0 {
-				r.Unknown = append(r.Unknown, name)
-			}
-			hosts = append(hosts, at[name]...)
+			hosts = append(hosts, own...)
 		}
-		p.Jobs = append(p.Jobs, hosts)
+		if len(hosts) > 0 {
+			p.Jobs = append(p.Jobs, hosts)
+		}
 	}
 	all := len(p.Jobs)
 	p.Jobs = opensm.MultiSwitch(n, p.Jobs)

@@ -197,11 +197,19 @@ func (f *fabric) bound(left []fault) limit {
 	return out
 }
 
-// ofRoutes is the limit of all routes by the rates of cables where no tree has it; nil where it is not known.
+// ofRoutes is the limit of all routes by the rates of cables where no tree has it: of three levels of another
+// shape, few switches that cables join, and hosts on switches above leaves; nil where it is not known.
 func (f *fabric) ofRoutes() *AtMost {
 	p, n := f.inexact, f.traffic.servers
-	if p == nil || !f.traffic.plain() || n > planHosts || f.rate != f.net.MessageRate(network.AllHosts(f.net).Nodes) {
+	if f.tree != nil || !f.traffic.plain() || n > planHosts || f.rate != f.net.MessageRate(network.AllHosts(f.net).Nodes) {
 		return nil
+	}
+	over, healthy := 0.0, 0.0
+	switch {
+	case p != nil:
+		over, healthy = minmax.OfTree(p, p.Tree), minmax.OfTree(p, p.Tree.Healthy())
+	case f.net.Switches() <= fewSwitches || f.someAbove():
+		over, healthy = minmax.Between(f.net, f.hosts.Nodes, f.hosts.Nodes), minmax.Between(f.whole, f.hosts.Nodes, f.hosts.Nodes)
 	}
 	wait, name, share := float64(f.traffic.most), "", 1.0
 	for i, v := range f.hosts.Nodes {
@@ -210,20 +218,27 @@ func (f *fabric) ofRoutes() *AtMost {
 			wait, name, share = own, f.name(v), x
 		}
 	}
-	over := minmax.OfTree(p, p.Tree)
 	if over == 0 {
 		return nil
 	}
 	a := &AtMost{Phases: max(wait, over), Witness: scheduler.KindLP, Why: "no routes load the fullest cable less, by its rate"}
-	if over <= wait {
+	if over <= wait*(1+1e-6) {
 		a.Witness, a.Why = scheduler.KindServer, "the link of each host to its leaf is the limit, no uplink"
 		if name != "" {
 			a.Why = fmt.Sprintf("%s has a link of %s of the usual rate", name, percent(share))
 		}
 	}
 	a.Efficiency = float64(f.traffic.most) / a.Phases
-	a.Healthy = float64(f.traffic.most) / max(float64(f.traffic.most), minmax.OfTree(p, p.Tree.Healthy()))
+	a.Healthy = float64(f.traffic.most) / max(float64(f.traffic.most), healthy)
 	return a
+}
+
+// fewSwitches is up to how many switches that are no tree have a bound without tables.
+const fewSwitches = 8
+
+// someAbove reports whether hosts of the job are on switches above leaves.
+func (f *fabric) someAbove() bool {
+	return slices.ContainsFunc(f.whole.Above(), func(v network.Node) bool { return slices.Contains(f.hosts.Nodes, v) })
 }
 
 // coarse reports whether the bound comes from hosts, leaves and pods alone.

@@ -233,7 +233,15 @@ func (v *Verdict) note(format string, a ...any) { v.Notes = append(v.Notes, fmt.
 // fromTree adds the parts for the shape of a tree. It returns the bound, nil without one.
 func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, error) {
 	if v.AtMost = f.ofRoutes(); v.AtMost != nil {
-		v.Dead = f.inexact.Tree.DownNames()
+		if f.inexact != nil {
+			v.Dead = f.inexact.Tree.DownNames()
+		} else {
+			for _, c := range f.whole.SwitchCables() {
+				if f.net.At(c.A.Node, int(c.A.Port)) != c.B {
+					v.Dead = append(v.Dead, f.whole.CableName(c))
+				}
+			}
+		}
 		v.note("no repairs or plan: %v", f.why)
 	} else if f.tree == nil {
 		v.note("no bound, repairs or plan: %v", f.why)

@@ -75,7 +75,7 @@ func TestJudgePods(t *testing.T) {
 
 // Other shapes have the judgement of their tables only, and say so.
 func TestJudgeOther(t *testing.T) {
-	v := judged(t, input(t, "PGFT(2;4,4;1,2;1,16)", "opensm-minhop"))
+	v := judged(t, input(t, "Dragonfly(1;3;1;4)", "opensm-minhop"))
 	expect.True(t, v.AtMost == nil && v.Tables != nil && len(v.Notes) != 0 && strings.HasPrefix(v.Notes[0], "no bound, repairs or plan: "), "%+v", v)
 }
 
@@ -394,7 +394,7 @@ func TestWritePage(t *testing.T) {
 		}},
 		{"FT(3;2,2,4)", []string{"s1_0-s2_0", "s2_2/3"}, []string{"leaf0-spine0: dead", "pod1-spine0-top0: dead"}},
 		{"PGFT(2;4,4;1,2;1,2)", []string{"leaf0-spine0/0"}, []string{"<title>leaf0-spine0/0: dead</title>", "<title>leaf0-spine0/1: 1", "Repair leaf0-spine0/0 first"}},
-		{"PGFT(2;4,4;1,2;1,16)", nil, []string{"no bound, repairs or plan", "routes up"}},
+		{"PGFT(2;4,7;1,2;1,16)", nil, []string{"no bound, repairs or plan", "routes up"}},
 	} {
 		in := input(t, x.notation, "opensm-minhop", x.down...)
 		in.Result = &foreign.Result{What: "a run", Efficiency: 0.1}

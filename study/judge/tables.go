@@ -139,6 +139,9 @@ func (f *fabric) fullest(out *Tables) {
 func (f *fabric) reach(t *lft.Tables) error {
 	var pairs int64 // of a host and a LID of another
 	for _, v := range f.hosts.Nodes {
+		if t.Net.Info(v).LID == 0 {
+			return fmt.Errorf("%s has no LID, so no message reaches it: leave it out of --hosts", f.name(v))
+		}
 		pairs += int64(len(f.hosts.Nodes)-1) << t.Net.Info(v).LMC
 	}
 	if lft.Check(t, lft.Options{First: 1}).Reached == pairs {

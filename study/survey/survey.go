@@ -195,8 +195,20 @@ func distribution[T cmp.Ordered](values []T, worst T, names func(at int) []strin
 	return s
 }
 
-// Answer states the throughput after the worst failure, for the best and for the worst case.
+// Answer states the throughput after the worst failure, for the best and for the worst case. It is not known
+// where the rates of links are not, or not counted with.
 func (r *WhatIfReport) Answer() answer.Answer {
+	a := r.ofTree()
+	if n := r.tree.Names(); n != nil && n.Guess != "" {
+		a.Verdict, a.Sentence = answer.Unknown, a.Sentence+" The shares are guesses: "+n.Guess+"."
+	}
+	if r.assumes != "" {
+		a.Verdict, a.Sentence = answer.Unknown, a.Sentence+" That is for equal rates: "+r.assumes+"."
+	}
+	return a
+}
+
+func (r *WhatIfReport) ofTree() answer.Answer {
 	a := answer.Answer{Question: fmt.Sprintf("What does the death of %s cost?", show.Plural(r.k, "link", "links")), Verdict: answer.Unknown}
 	if len(r.Groups) == 0 || r.Groups[0].Done == 0 {
 		a.Sentence = "No failure was planned."

@@ -80,6 +80,8 @@ type WhatIfOptions struct {
 	Workers int
 	// Good is the share of what a plan can keep at most from which a case without a plan is good; 0: .95.
 	Good float64
+	// Assumes says which links and hosts are slower than others and count as whole ones, "" where all are alike.
+	Assumes string
 	// Sweep selects the sets planned here, the place for their costs, and the listener for
 	// progress. nil means all, nowhere and no listener.
 	Sweep *sweep.Sweep
@@ -92,6 +94,7 @@ type WhatIfReport struct {
 	sample     int // 0: all sets
 	seed       uint64
 	good       float64
+	assumes    string
 	base       []outcome // by case: t itself, without further failures; zero where a choosy schedule has none
 	Groups     []GroupReport
 	Incomplete bool // it was stopped; the numbers cover the sets done
@@ -130,7 +133,7 @@ func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfRepo
 	if err := t.Exchanges(); err != nil {
 		return nil, err
 	}
-	r := &WhatIfReport{tree: t, k: o.K, sample: o.Sample, seed: o.Seed, good: cmp.Or(o.Good, 0.95)}
+	r := &WhatIfReport{tree: t, k: o.K, sample: o.Sample, seed: o.Seed, good: cmp.Or(o.Good, 0.95), assumes: o.Assumes}
 	w := &whatIf{tree: t, opt: o, leaf: t.LeafOfRanks(), orders: map[string]*order{}, refused: map[int]string{}, classes: newClasses(t), quickly: map[string]*changes{}, closed: map[string]closedPaths{}}
 	if err := w.prepare(r); err != nil {
 		return nil, err

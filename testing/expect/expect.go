@@ -33,6 +33,14 @@ func said(what []any) string {
 	return fmt.Sprintf(what[0].(string), what[1:]...) + ": "
 }
 
+// Samples is how many of all samples a test takes: with -short, as in make check, only some. The gate takes all.
+func Samples(all, some int) int {
+	if testing.Short() {
+		return some
+	}
+	return all
+}
+
 // Value returns the value of a call that must not fail, as in x := expect.Value(f())(t): an error
 // ends the test. Not for goroutines that the test starts.
 func Value[T any](v T, err error) func(testing.TB) T {

@@ -29,6 +29,7 @@ const SharedLink = "shared link"
 type Report struct {
 	Valid    bool `json:"valid"`
 	Hosts    int  `json:"hosts"`
+	Adapters int  `json:"adapters,omitempty"` // where some hosts have several
 	Messages int  `json:"messages"`
 	Phases   int  `json:"phases"`
 	// Time is how long the plan takes, Bound what the tables allow at least, both in message times, and
@@ -53,7 +54,10 @@ type Tables struct {
 
 // Check judges a plan and names at most so many offences.
 func Check(f *File, t Tables, most int) (*Report, error) {
-	r := &Report{Hosts: f.Hosts, Messages: len(f.Messages), most: max(1, most), Offences: []Offence{}}
+	r := &Report{Hosts: 1 + f.host[f.Hosts-1], Messages: len(f.Messages), most: max(1, most), Offences: []Offence{}}
+	if r.Hosts < f.Hosts {
+		r.Adapters = f.Hosts
+	}
 	if r.bytes = f.Sized(); r.bytes {
 		r.sized(f, t.Sizes)
 	} else {
@@ -383,7 +387,11 @@ func (r *Report) Answer(name string, tables bool) answer.Answer {
 // WriteText writes the report for people.
 func (r *Report) WriteText(w io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "hosts     %d\nmessages  %d\nphases    %d\n", r.Hosts, r.Messages, r.Phases)
+	fmt.Fprintf(&b, "hosts     %d\n", r.Hosts)
+	if r.Adapters > 0 {
+		fmt.Fprintf(&b, "adapters  %d\n", r.Adapters)
+	}
+	fmt.Fprintf(&b, "messages  %d\nphases    %d\n", r.Messages, r.Phases)
 	if r.Bound > 0 {
 		fmt.Fprintf(&b, "time      %.*g %s\nbound     %.*g, by %s\n", r.digits(), r.Time, r.unit(), r.digits(), r.Bound, r.Witness)
 	}

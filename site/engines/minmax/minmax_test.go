@@ -47,11 +47,12 @@ func largest(t testing.TB, tables *lft.Tables) (most float64) {
 
 // TestRandom: on 100 random networks routes arrive, the stated load is that of all pairs, no routing of
 // OpenSM's engines goes below the bounds, and 95 are within 5 % of that of tables, by which the messages of one
-// switch to one host stay together.
+// switch to one host stay together. With path bits, of the least LMC to 3 that suffices, 95 are within 5 % of the bound
+// of routes that split messages.
 func TestRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	near, split := 0, 0
-	for i := range 100 {
+	near, split, all := 0, 0, expect.Samples(100, 20)
+	for i := range all {
 		n := parsed(t, []string{
 			fmt.Sprintf("Jellyfish(%d;%d;%d;%d)", 8+rng.IntN(16), 3+rng.IntN(3), 2+rng.IntN(4), i),
 			fmt.Sprintf("Dragonfly(%d;%d;1;%d)", 2+rng.IntN(2), 3+rng.IntN(3), 3+rng.IntN(2)),
@@ -91,8 +92,8 @@ func TestRandom(t *testing.T) {
 			split++
 		}
 	}
-	expect.True(t, near >= 95, "%d of 100 within 5 %% of the bound of tables", near)
-	expect.True(t, split >= 95, "%d of 100 within 5 %% of the bound of routes that split messages", split)
+	expect.True(t, 100*near >= 95*all, "%d of %d within 5 %% of the bound of tables", near, all)
+	expect.True(t, 100*split >= 95*all, "%d of %d within 5 %% of the bound of routes that split messages", split, all)
 }
 
 // TestKnown: where a cut decides, the bound is known in closed form: the messages over it, by its links.
