@@ -43,6 +43,9 @@ type stage struct {
 	// send queues a fragment on a stream, behind the others.
 	send func(stream int32, x fragment)
 
+	// buffered: a sender goes on when its socket has room, and is told so by a moment of that server.
+	buffered bool
+
 	moments heap.Heap[moment]
 	number  uint64
 	fail    error // of the rule, which ends the run

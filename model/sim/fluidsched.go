@@ -271,11 +271,18 @@ func (r *runners) ended(f *stage, _ int32, x *fragment) {
 		r.at[s].busy = false
 		r.send(f, s)
 	}
-	r.at[x.src].busy = false
-	r.send(f, int(x.src))
+	if !f.buffered {
+		r.gone(f, int(x.src))
+	}
 }
 
-func (r *runners) due(*stage, moment) {}
+// gone goes on with the next fragment of a server.
+func (r *runners) gone(f *stage, s int) {
+	r.at[s].busy = false
+	r.send(f, s)
+}
+
+func (r *runners) due(f *stage, m moment) { r.gone(f, m.a) }
 
 func (r *runners) idle() string {
 	for s := range r.missing {

@@ -28,6 +28,9 @@ const ownQueue = 2
 // of its own server and at most a window under way. Acknowledgements, and requests of unsynchronised
 // cases, pass the queue of their own server (priority) and wait in all others; they count on no wire.
 //
+// Free-running, a server goes on when its socket has taken the fragment, as the worker does: what the connection
+// has not acknowledged fits a window then. (In Fluid it goes on when the fragment has arrived.)
+//
 // When a plan takes over, packets under way over a dead link are sent again over the path of the
 // new plan.
 func Streams(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
@@ -69,6 +72,8 @@ type sender struct {
 	sends []int32 // not wholly handed over
 	fly   float64 // bytes not acknowledged
 	own   int     // packets in the queue of its server
+	owes  float64 // bytes not acknowledged, those not handed over included
+	full  bool    // free-running: its program waits until the socket has room
 }
 
 type sending struct {
@@ -106,12 +111,15 @@ func newQueues(j *Job, r rule) *queues {
 	for w := range int32(q.plans.wires) {
 		q.rate = append(q.rate, q.plans.nets[0].rate(w)*j.BitPerSec/8)
 	}
-	q.same, q.stage.send = same(j), q.put
+	q.same, q.stage.send, q.buffered = same(j), q.put, j.Mode == modes.FreeRunning
 	return q
 }
 
 func (q *queues) put(stream int32, x fragment) {
 	q.meter.first = min(q.meter.first, q.now)
+	if q.buffered { // connections have two ends
+		stream = x.dst*int32(q.job.Plan.Tree.Servers()) + x.src
+	}
 	var i int32
 	if n := len(q.free); n > 0 {
 		i, q.free = q.free[n-1], q.free[:n-1]
@@ -139,9 +147,11 @@ func (q *queues) trimmed(path []int32) []int32 {
 }
 
 func (q *queues) begun(i int32) {
-	s := &q.streams[q.sends[i].stream]
-	s.sends = append(s.sends, i)
+	x := &q.sends[i]
+	s := &q.streams[x.stream]
+	s.sends, s.owes, s.full = append(s.sends, i), s.owes+x.bytes, q.buffered
 	q.hand(s)
+	q.drained(s, x.src)
 }
 
 // hand gives the packets of a stream to its server's port, as far as it may.
@@ -159,6 +169,15 @@ func (q *queues) hand(s *sender) {
 		if x.sent == x.bytes {
 			s.sends = append(s.sends[:0], s.sends[1:]...)
 		}
+	}
+}
+
+// drained tells a free-running server whose socket has taken all of its fragment: what is not acknowledged
+// fits a window.
+func (q *queues) drained(s *sender, src int32) {
+	if s.full && s.owes <= float64(q.job.TCP.Window) {
+		s.full = false
+		q.wake(moment{at: q.now, a: int(src)})
 	}
 }
 
@@ -205,7 +224,9 @@ func (q *queues) left(x packet) {
 		if s.unsure -= x.bytes; s.unsure <= 0 {
 			q.free = append(q.free, x.of)
 		}
+		stream.owes -= x.bytes
 		q.hand(stream)
+		q.drained(stream, s.src)
 	default:
 		if x.hop == 1 {
 			stream.own--

@@ -55,7 +55,7 @@ func modelOf(s *scenario.Scenario, p bench.Planned) string {
 		return sim.CreditModel
 	case p.Mode == modes.Sync || p.Mode == modes.Ordered:
 		return sim.PhaseModel
-	case p.Mode == modes.Unsync && s.Fabric.Kind == scenario.Lab:
+	case s.Fabric.Kind == scenario.Lab:
 		return sim.TCPModel
 	}
 	return sim.FluidModel

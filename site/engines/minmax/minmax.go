@@ -13,6 +13,7 @@ package minmax
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"evbench/internal/heap"
@@ -240,13 +241,20 @@ var (
 	fine   = []float64{8, 16, 32, 64, 128, 256}
 )
 
-// tries is how much work small networks repeat, with the hosts in another order: hosts times links.
-const tries = 20_000
-
 // Passes over all destinations with one sharpness, and sweeps at most.
 const (
 	passes = 8
 	sweeps = 10
+)
+
+// Sweeps of annealing: at most so many, of so much work in all, destinations times links, and none where these are
+// fewer; their sharpness, and the rise of the potential that one accepts with probability 1/e, first and last.
+const (
+	annealed   = 1000
+	annealWork = 40_000_000
+	fewest     = 40
+	annealAt   = 24
+	hot, cold  = 1, 0.001
 )
 
 // Load is the largest load of the links between switches, over what its link carries at once, what no routing
@@ -355,18 +363,12 @@ func (g *graph) route(bits []uint8) (*lft.Tables, Load) {
 	to := g.destinations(bits)
 	load := Load{Most: math.Inf(1), Bound: Bound(n)}
 	load.Whole = g.whole(load.Bound, to)
-	r, best := &router{}, [][]int32(nil)
-	for try := range 1 + tries/(1+n.Hosts()*len(g.from)) {
-		r = g.router(to, try)
-		r.run(max(load.Bound, 1), func(most float64) {
-			if most < load.Most*(1-1e-9) {
-				load.Most, best = most, r.trees()
-			}
-		})
-		if load.Most <= load.Whole*(1+1e-9) {
-			break
+	r, best := g.router(to), [][]int32(nil)
+	r.run(max(load.Bound, 1), load.Whole*(1+1e-9), func(most float64) {
+		if most < load.Most*(1-1e-9) {
+			load.Most, best = most, r.trees()
 		}
-	}
+	})
 	t := lft.New("minmax", n)
 	t.Bits = bits
 	for i, d := range to {
@@ -392,17 +394,32 @@ func write(t *lft.Tables, g *graph, next []int32, root, lid int, last uint8) {
 	t.Row(root)[lid] = last
 }
 
-// run gives all hosts trees, and improves them; told after each pass of the largest load.
-func (r *router) run(bound float64, told func(most float64)) {
+// run gives all destinations trees, and improves them; told after each pass of the largest load. Where the least is not
+// reached it anneals: a sweep then may raise the potential, the less the later (Kirkpatrick, Gelatt and Vecchi 1983).
+func (r *router) run(bound, least float64, told func(most float64)) {
 	for _, sharp := range coarse {
 		for range passes {
 			r.pass(sharp, bound)
 			told(r.most())
 		}
 	}
+	r.settle(bound, told)
+	n := min(annealed, annealWork/(1+len(r.dests)*len(r.from)))
+	if n < fewest || r.most() <= least {
+		return
+	}
+	for k := range n {
+		r.sweep(annealAt, bound, hot*math.Pow(cold/hot, float64(k)/float64(n)))
+		told(r.most())
+	}
+	r.settle(bound, told)
+}
+
+// settle sweeps until nothing moves.
+func (r *router) settle(bound float64, told func(most float64)) {
 	for _, sharp := range fine {
 		for range sweeps {
-			moved := r.sweep(sharp, bound)
+			moved := r.sweep(sharp, bound, 0)
 			told(r.most())
 			if !moved {
 				break
@@ -457,12 +474,13 @@ type router struct {
 	turn  []int     // destinations in the order in which they get trees
 	tree  [][]int32 // by destination: the link of each switch; nil: none yet
 	order [][]int32
+	rng   *rand.Rand
 }
 
-// router takes destinations in one of many orders, those of a switch apart from each other in the first.
-func (g *graph) router(to []*destination, try int) *router {
-	r := &router{search: g.search(), load: make([]float64, len(g.from)), below: make([]float64, len(g.into)), dests: to, tree: make([][]int32, len(to)), order: make([][]int32, len(to))}
-	stride := len(to)/2 + 1 + try
+// router takes the destinations of a switch apart from each other.
+func (g *graph) router(to []*destination) *router {
+	r := &router{search: g.search(), load: make([]float64, len(g.from)), below: make([]float64, len(g.into)), dests: to, tree: make([][]int32, len(to)), order: make([][]int32, len(to)), rng: rand.New(rand.NewPCG(1, 1))}
+	stride := len(to)/2 + 1
 	for gcd(stride, len(to)) > 1 {
 		stride++
 	}
@@ -522,9 +540,10 @@ func gcd(a, b int) int {
 	return a
 }
 
-// sweep gives switches another next link towards a destination where that lowers the potential of all
-// links, and reports whether any has moved.
-func (r *router) sweep(sharp, bound float64) (moved bool) {
+// sweep gives switches another next link towards a destination, the best, where that lowers the potential of all
+// links, and reports whether any has moved. With a temperature it looks at one link, drawn at random, and may accept a
+// rise.
+func (r *router) sweep(sharp, bound, temperature float64) (moved bool) {
 	cost := func(l int32, load float64) float64 { return math.Exp(min(sharp*(load/r.room[l]/bound-1), 100)) }
 	for d, tree := range r.tree {
 		root := int32(r.dests[d].root)
@@ -549,7 +568,12 @@ func (r *router) sweep(sharp, bound float64) (moved bool) {
 				r.load[l] -= n
 			}
 			best, least := tree[v], math.Inf(1)
-			for _, l := range r.out[v] {
+			links := r.out[v]
+			if temperature > 0 {
+				at := r.rng.IntN(len(links))
+				links = links[at : at+1]
+			}
+			for _, l := range links {
 				if !r.legal(tree, v, l) {
 					continue
 				}
@@ -562,7 +586,7 @@ func (r *router) sweep(sharp, bound float64) (moved bool) {
 					best, least = l, extra
 				}
 			}
-			if best != tree[v] && least < saved*(1-1e-6) {
+			if best != tree[v] && (least < saved*(1-1e-6) || temperature > 0 && r.rng.Float64() < math.Exp((saved-least)/temperature)) {
 				for at := r.to[tree[v]]; at != root; at = r.to[tree[at]] {
 					below[at] -= n
 				}
