@@ -77,14 +77,33 @@ func Gather(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, least int
 }
 
 func (g *gathering) schedule(s *scheduler.Schedule) *scheduler.Schedule {
-	next := 0
-	for _, in := range g.in {
+	return made(s, g.t, len(g.in), g.messages())
+}
+
+func (g *gathering) messages() []scheduler.Message {
+	for p, in := range g.in {
 		for _, i := range in {
-			g.all[i].Phase = next
+			g.all[i].Phase = p
 		}
-		next += min(len(in), 1)
 	}
-	out := scheduler.FromMessages(s.Name, g.t, true, slices.Values(g.all))
+	return slices.Clone(g.all)
+}
+
+// made returns a schedule of messages in so many phases, of which those without one are left out.
+func made(s *scheduler.Schedule, t *topology.Tree, phases int, all []scheduler.Message) *scheduler.Schedule {
+	number := make([]int, phases)
+	for _, m := range all {
+		number[m.Phase] = 1
+	}
+	next := 0
+	for p, used := range number {
+		number[p] = next
+		next += used
+	}
+	for i := range all {
+		all[i].Phase = number[all[i].Phase]
+	}
+	out := scheduler.FromMessages(s.Name, t, true, slices.Values(all))
 	out.Moved = s.Moved
 	return out
 }

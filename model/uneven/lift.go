@@ -86,7 +86,14 @@ func lifted(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, seed uint
 			l.color(a, side, seed)
 		}
 	}
-	return l.schedule(s)
+	var own []scheduler.Message
+	for _, x := range l.slots {
+		if x.Phase < s.Phases {
+			x.Src, x.Dst = x.host[0], x.host[1]
+			own = append(own, x.Message)
+		}
+	}
+	return made(s, t, s.Phases, own)
 }
 
 // add adds a slot, of which at least one side is open.
@@ -213,43 +220,14 @@ func (l *lift) color(leaf, side int, seed uint64) {
 		right = append(right, int32(l.slots[i].Phase))
 	}
 	colors := coloring.Rows(len(hosts), right, l.phases+1, coloring.Options{Seed: seed})
-	if name := slices.Clone(hosts); side == 0 { // who is a sender of the last phase: it is its own receiver
-		for j, i := range order {
-			if l.slots[i].Phase == l.phases {
-				name[colors[j]] = l.slots[i].host[1]
-			}
+	for j, i := range order { // in the last phase senders are their own receivers
+		if side == 0 && l.slots[i].Phase == l.phases {
+			hosts[colors[j]] = l.slots[i].host[1]
 		}
-		hosts = name
 	}
 	for j, i := range order {
 		l.slots[i].host[side] = hosts[colors[j]]
 	}
-}
-
-func (l *lift) schedule(s *scheduler.Schedule) *scheduler.Schedule {
-	number := make([]int, l.phases)
-	for _, x := range l.slots {
-		if x.Phase < l.phases {
-			number[x.Phase] = 1
-		}
-	}
-	next := 0
-	for p, used := range number {
-		number[p] = next
-		next += used
-	}
-	out := scheduler.FromMessages(s.Name, l.t, true, func(yield func(scheduler.Message) bool) {
-		for _, x := range l.slots {
-			if m := x.Message; m.Phase < l.phases {
-				m.Phase, m.Src, m.Dst = number[m.Phase], x.host[0], x.host[1]
-				if !yield(m) {
-					return
-				}
-			}
-		}
-	})
-	out.Moved = s.Moved
-	return out
 }
 
 // A matching gives columns as many phases as they need, and no phase to two.

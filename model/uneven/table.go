@@ -31,7 +31,7 @@ func tabled(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, c choice,
 	least := g.cost
 	for work := 0; work < tableWork && lifts < tableLifts && took > c.time+1e-9; {
 		if g.cost == 0 || g.cost < least {
-			if x := lifted(g.table(s), t, r, lifts+seed<<32, g.kind); x != nil && Time(x, t, r) < took {
+			if x := lifted(scheduler.FromMessages(s.Name, t, true, slices.Values(g.messages())), t, r, lifts+seed<<32, g.kind); x != nil && Time(x, t, r) < took {
 				best, took = x, Time(x, t, r)
 			}
 			if least = g.cost; least == 0 {
@@ -97,20 +97,6 @@ func newTabling(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, c cho
 		}
 	}
 	return g
-}
-
-// table returns the messages as they are, with hosts that do not count.
-func (g *tabling) table(s *scheduler.Schedule) *scheduler.Schedule {
-	return scheduler.FromMessages(s.Name, g.t, true, func(yield func(scheduler.Message) bool) {
-		for p, in := range g.in {
-			for _, i := range in {
-				m := g.all[i]
-				if m.Phase = p; !yield(m) {
-					return
-				}
-			}
-		}
-	})
 }
 
 // put adds a message to a phase, or takes it away, with its cost: messages of a leaf beyond those that a phase may have,
