@@ -124,12 +124,14 @@ func newGathering(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, pha
 func (g *gathering) path(i int32) []topology.Wire {
 	m := &g.all[i]
 	a, b := g.leaf[m.Src], g.leaf[m.Dst]
-	g.wires = g.wires[:0]
+	if g.wires = g.wires[:0]; !g.loose {
+		g.wires = append(g.wires, g.t.FromServer(m.Src))
+	}
 	if a != b {
 		g.wires = g.t.Between(g.wires, a, b, g.t.PathOf(m.Spine, m.Top))
 	}
 	if !g.loose {
-		g.wires = append(g.wires, g.t.FromServer(m.Src), g.t.ToServer(m.Dst))
+		g.wires = append(g.wires, g.t.ToServer(m.Dst))
 	}
 	return g.wires
 }

@@ -45,29 +45,33 @@ func TestAtTheBound(t *testing.T) {
 	}
 }
 
-// Of random networks of two and three levels with slow hosts and fast cables, no plan takes less than the bound, and
-// nearly all whose bound is the tree's take no more; the answer and the line below it agree.
+// Of random networks of two and three levels with slow hosts, whose cables carry 1 to 4 messages, no plan takes less than
+// the bound, nearly all take no more, and none more than 6 %; the answer and the line below it agree. Of 300, 295 are at
+// the bound.
 func TestSlowHostsAtTheBound(t *testing.T) {
 	n := map[bool]int{}
-	for seed := range uint64(expect.Samples(120, 30)) {
+	for seed := range uint64(expect.Samples(300, 30)) {
 		rng := rand.New(rand.NewPCG(seed, 77))
 		form := fmt.Sprintf("PGFT(2;%d,%d;1,%d;1,%d)", 1+rng.IntN(5), 2+rng.IntN(3), 1+rng.IntN(3), 1+rng.IntN(2))
 		if seed%2 == 1 {
-			form = fmt.Sprintf("PGFT(3;%d,%d,%d;1,%d,%d;1,1,%d)", 1+rng.IntN(4), 1+rng.IntN(3), 2+rng.IntN(2), 1+rng.IntN(2), 1+rng.IntN(2), 1+rng.IntN(2))
+			form = fmt.Sprintf("PGFT(3;%d,%d,%d;1,%d,%d;1,%d,%d)", 1+rng.IntN(4), 1+rng.IntN(3), 2+rng.IntN(2), 1+rng.IntN(2), 1+rng.IntN(2), 1+rng.IntN(2), 1+rng.IntN(2))
 		}
 		net := expect.Value(network.Parse(form, 0))(t)
 		net.Notation = "" // as from a file: fast cables count
 		share, slow, rates := []float64{0.25, 0.5, 0.75}[rng.IntN(3)], 1+rng.IntN(3), map[network.End]float64{}
-		low, high := 1+rng.IntN(2), 1+rng.IntN(2)
+		low, high, mixed := 1+rng.IntN(4), 1+rng.IntN(4), rng.IntN(3) == 0
 		for i, c := range net.Cables() {
-			rates[c.A] = 100e9 * float64(high)
-			if net.IsHost(c.A.Node) {
+			switch leaf := net.HostCount(c.A.Node)+net.HostCount(c.B.Node) > 0; {
+			case net.IsHost(c.A.Node) && i < slow && net.Hosts() > 2*slow:
+				rates[c.A] = 100e9 * share
+			case net.IsHost(c.A.Node):
 				rates[c.A] = 100e9
-				if i < slow && net.Hosts() > 2*slow {
-					rates[c.A] = 100e9 * share
-				}
-			} else if net.HostCount(c.A.Node)+net.HostCount(c.B.Node) > 0 {
+			case mixed:
+				rates[c.A] = 100e9 * float64(1+rng.IntN(4))
+			case leaf:
 				rates[c.A] = 100e9 * float64(low)
+			default:
+				rates[c.A] = 100e9 * float64(high)
 			}
 		}
 		p := expect.Value(network.Spineless(net.WithRates(rates)))(t)
@@ -78,13 +82,12 @@ func TestSlowHostsAtTheBound(t *testing.T) {
 		first, _, err := scheduler.FORS(p.Tree, scheduler.Options{})
 		expect.Must(t, err)
 		_, s, err := uneven.Build(p.Tree, plan.Options{Schedule: "fors"}, r)
-		what := fmt.Sprintf("seed %d: %s × %d, %d, %d hosts at %g", seed, form, low, high, len(r.Hosts), share)
+		what := fmt.Sprintf("seed %d: %s × %d, %d, mixed %t, %d hosts at %g", seed, form, low, high, mixed, len(r.Hosts), share)
 		expect.MustTrue(t, err == nil && s.Time >= s.Phased-1e-9 && s.Phased >= s.Least-1e-9, "%s: %v, %+v", what, err, s)
 		expect.MustTrue(t, s.Time <= uneven.Time(first, p.Tree, r)+1e-9, "%s: %+v", what, s)
 		optimal := math.Abs(s.Time-s.Phased) < 1e-6
-		if !r.Faster {
-			n[optimal]++
-		}
+		n[optimal]++
+		expect.MustTrue(t, s.Time <= 1.06*s.Phased, "%s: %+v", what, s)
 		if s.Any() {
 			a := s.Answer(plan.Question(p.Tree), "It takes", p.Tree).String()
 			gap := fmt.Sprintf("%.6g less than this one", s.Time-s.Phased)
@@ -94,7 +97,7 @@ func TestSlowHostsAtTheBound(t *testing.T) {
 			expect.MustTrue(t, !strings.Contains(s.Bound(), " by )") && !strings.Contains(s.Bound(), " ()"), "%s: %s", what, s.Bound())
 		}
 	}
-	expect.True(t, n[true] >= expect.Samples(90, 20) && n[false] <= 2, "at the bound of the tree: %v", n)
+	expect.True(t, n[false] <= expect.Samples(5, 2), "at the bound: %v", n)
 }
 
 // Slow hosts of large networks have their messages in as few phases as they can: the plan is at the bound.

@@ -2,6 +2,8 @@ package network
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"evbench/internal/show"
@@ -42,7 +44,8 @@ func (p *Places) at(n *Network, e End) int {
 // never returns the links that stand for no cable and for no dead one: those that a slower cable
 // beside faster ones lacks, and those of a leaf that has fewer cables than others to every spine. A
 // leaf is taken to have been built with as many cables to each spine as it has to one; where there
-// is one spine alone, with as many as any leaf. No cable ever joined networks that none joins now, such as
+// is one spine alone, with as many as any leaf; and without cables to the spines that it has none to, where these
+// are two at least and half of those that another leaf has. No cable ever joined networks that none joins now, such as
 // the planes of hosts with several adapters.
 func (p *Places) never() (absent []topology.Link) {
 	t := p.Tree
@@ -57,6 +60,7 @@ func (p *Places) never() (absent []topology.Link) {
 		all = max(all, len(p.distinct(id)))
 	}
 	part := p.parts()
+	few, _ := p.fewSpines()
 	for leaf := range t.Leaves() {
 		free, cables, most := make([][]topology.Link, t.Spines()), make([]int, t.Spines()), max(all, p.toASpine(leaf))
 		for k := range t.Spines() {
@@ -68,7 +72,7 @@ func (p *Places) never() (absent []topology.Link) {
 			cables[k] = len(p.distinct(t.LinkID(t.Cable(leaf, k, 0))))
 		}
 		for k, own := range free {
-			if a, b := part[p.nodes[leaf]], part[p.nodes[t.Leaves()+k]]; a > 0 && b > 0 && a != b {
+			if a, b := part[p.nodes[leaf]], part[p.nodes[t.Leaves()+k]]; a > 0 && b > 0 && a != b || few[leaf] > 0 && cables[k] == 0 {
 				absent = append(absent, own...)
 				continue
 			}
@@ -113,8 +117,29 @@ func (p *Places) distinct(id int) map[Cable]bool {
 	return seen
 }
 
-// AsBuilt says which leaves have fewer cables to every spine than others, "" if none has: that is
-// taken for the design, as a dead cable would be one of a spine.
+// fewSpines returns the leaves of two levels in a file that have cables to half the spines of another leaf or
+// fewer, and to two fewer, with the number; and the most of a leaf.
+func (p *Places) fewSpines() (few map[int]int, most int) {
+	t, with := p.Tree, map[int]int{}
+	few = map[int]int{}
+	for leaf := 0; p.net.Notation == "" && t.Levels() == 2 && leaf < t.Leaves(); leaf++ {
+		for k := range t.Spines() {
+			if len(p.distinct(t.LinkID(t.Cable(leaf, k, 0)))) > 0 {
+				with[leaf]++
+			}
+		}
+		most = max(most, with[leaf])
+	}
+	for leaf, n := range with {
+		if 2*n <= most && n <= most-2 {
+			few[leaf] = n
+		}
+	}
+	return few, most
+}
+
+// AsBuilt says which leaves have fewer cables to every spine than others, or to fewer spines, "" if none has: that
+// is taken for the design, as a dead cable would be one of a spine.
 func (p *Places) AsBuilt() string {
 	if p.stack != nil {
 		return p.stack.built()
@@ -135,6 +160,16 @@ func (p *Places) AsBuilt() string {
 	if out != nil {
 		notes = append(notes, fmt.Sprintf("%s, where other leaves have %d", strings.Join(out, ", "), most))
 	}
+	few, spines := p.fewSpines()
+	names := map[int][]string{}
+	for leaf := range t.Leaves() {
+		if n := few[leaf]; n > 0 {
+			names[n] = append(names[n], t.SwitchName(leaf))
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(names)) {
+		notes = append(notes, fmt.Sprintf("cables to %s alone of %s, where another leaf has them to %d", show.Plural(n, "spine", "spines"), show.Few(names[n]), spines))
+	}
 	var first []string // leaves, one of each part
 	parts := p.parts()
 	for leaf, seen := 0, map[int]bool{}; leaf < t.Leaves() && t.Levels() == 2; leaf++ {
@@ -147,6 +182,9 @@ func (p *Places) AsBuilt() string {
 	}
 	if notes == nil {
 		return ""
+	}
+	if p.Gaps() != "" {
+		return "taken as built: " + strings.Join(notes, "; ")
 	}
 	return "taken as built, no cable dead: " + strings.Join(notes, "; ")
 }

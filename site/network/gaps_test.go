@@ -83,3 +83,11 @@ func TestTwoMissing(t *testing.T) {
 	}
 	expect.Contains(t, p.Gaps(), "lf0 and sp0 have 2 of 4 cables (free: lf0/3,5; sp0/1,3)")
 }
+
+// TestFewSpines: a leaf with cables to half the spines was built so, one without a cable to one spine has a dead link.
+func TestFewSpines(t *testing.T) {
+	n := discovered(t, expect.Value(build(t, "FT(2;4,3)").Degrade([]string{"s1_0-s2_2", "s1_0-s2_3", "s1_1-s2_1"}))(t))
+	p := expect.Value(network.TreeOf(n))(t)
+	expect.Equal(t, strings.Join(p.Tree.DownNames(), " "), "lf1-sp1", "dead")
+	expect.Equal(t, p.AsBuilt(), "taken as built: cables to 2 spines alone of lf0, where another leaf has them to 4", "built")
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -50,6 +51,7 @@ type stacker struct {
 	pods    [][]int // leaves, by index
 	leaves  int     // of the largest pod
 	stories []*story
+	join    []int // by joint; nil: none
 }
 
 // stacked returns the tree of three levels as they were built.
@@ -98,13 +100,59 @@ func (s *stacker) best() (best *Places, err error) {
 			return nil, err
 		}
 		if len(deals) == 1 {
-			return &own, nil
+			return s.rejoined(&own), nil
 		}
 		if bound := scheduler.LowerBound(own.Tree, scheduler.Options{}).Phases; best == nil || bound < least {
 			best, least = &own, bound
 		}
 	}
-	return best, nil
+	return s.rejoined(best), nil
+}
+
+// rejoined returns a tree with a lower bound, if a search finds one that has shorter plans, too: where leaves differ in
+// lanes it matters which of its lanes a leaf has, and which plane a top switch belongs to.
+func (s *stacker) rejoined(p *Places) *Places {
+	bound, random := scheduler.LowerBound(p.Tree, scheduler.Options{}), rand.New(rand.NewPCG(1, 1))
+	if s.stack.exact || p.Tree.Servers() > maxJoined || bound.Kind != scheduler.KindLP || p.Tree.Connected() != nil {
+		return p
+	}
+	kept, best := make([]int, 3*len(s.stories)*joints*joints), p
+	for range joinings {
+		try, own, stack := *s, *s.Places, *s.stack
+		stack.notes = slices.Clip(stack.notes)
+		own.stack, try.Places, try.join = &stack, &own, slices.Clone(kept)
+		for range 1 + random.IntN(3) {
+			try.join[random.IntN(len(kept))]++
+		}
+		if try.tree(inTurn) != nil || own.Tree.Connected() != nil {
+			continue
+		}
+		if b := scheduler.LowerBound(own.Tree, scheduler.Options{}); b.Phases <= bound.Phases {
+			if kept = try.join; b.Phases < bound.Phases {
+				bound, best = b, &own
+			}
+		}
+	}
+	first, _, _ := scheduler.FORS(p.Tree, scheduler.Options{})
+	if second, _, err := scheduler.FORS(best.Tree, scheduler.Options{}); best == p || err != nil || first != nil && first.Phases <= second.Phases {
+		return p
+	}
+	return best
+}
+
+// Limits of a search for joints: servers, trees, and indices of each kind.
+const (
+	maxJoined = 64
+	joinings  = 300
+	joints    = 4
+)
+
+// joint returns by how much the first lane of a leaf, or of a switch above it, is moved, or the plane of a top switch.
+func (s *stacker) joint(x *story, kind, a, b int) int {
+	if s.join == nil {
+		return 0
+	}
+	return s.join[((slices.Index(s.stories, x)*3+kind)*joints+a%joints)*joints+b%joints]
 }
 
 // maxLeaves is the most leaves with which several trees are tried.
@@ -313,6 +361,7 @@ func (s *stacker) divide(x *story, d deal) []plane {
 					to = i
 				}
 			}
+			to = (to + s.joint(x, 2, at, nr)) % len(out)
 			out[to].tops = append(out[to].tops, rung{at, nr})
 		}
 	}
@@ -458,11 +507,13 @@ func (s *stacker) link(id int, planes []plane) {
 		low, high = l.Leaf, s.Tree.Above(l.Leaf, l.Spine)
 		own = x.low[l.Leaf/s.leaves][l.Leaf%s.leaves]
 		lanes, count = most(x.low, -1)
+		nr = (nr + s.joint(x.story, 0, l.Leaf/s.leaves, l.Leaf%s.leaves)) % max(1, lanes)
 	case l.Top < len(x.tops):
 		to := x.tops[l.Top]
 		low, high = s.Tree.Leaves()+l.Leaf*len(planes)+l.Spine, s.Tree.Leaves()
 		nr, own = to.nr, x.high[l.Leaf][to.at]
 		lanes, count = most(x.high, to.at)
+		nr = (nr + s.joint(x.story, 1, l.Leaf, to.at)) % max(1, lanes)
 	}
 	switch {
 	case nr < len(own.lanes):

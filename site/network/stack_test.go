@@ -14,7 +14,7 @@ import (
 
 // On random trees of three levels whose cables carry 1 to 4 messages, no cable carries more in a phase. Where the tree
 // is exact its bound is that of a linear program over the network, elsewhere the bound of all routes is; plans are at
-// the bound, but few of trees that are not exact.
+// the bound, but 3 of 600, one phase above.
 func TestStackCapacities(t *testing.T) {
 	exact, above, all := 0, 0, expect.Samples(150, 30)
 	for seed := range uint64(all) {
@@ -46,12 +46,12 @@ func TestStackCapacities(t *testing.T) {
 			exact++
 			expect.MustTrue(t, bound.Phases == phases && s.Phases == phases, "%s: %d phases, bound %d, linear program %g", what, s.Phases, bound.Phases, least)
 		}
-		expect.MustTrue(t, 2*s.Phases <= 3*phases, "%s: %d phases for %d", what, s.Phases, phases)
+		expect.MustTrue(t, s.Phases <= phases+1, "%s: %d phases for %d", what, s.Phases, phases)
 		if s.Phases > phases {
 			above++
 		}
 	}
-	expect.True(t, exact >= expect.Samples(40, 6) && above <= 3, "%d exact trees; %d of %d plans are above the bound", exact, above, all)
+	expect.True(t, exact >= expect.Samples(40, 6) && above == 0, "%d exact trees; %d of %d plans are above the bound", exact, above, all)
 }
 
 // Two switches of each pod and two top switches, all joined but for one pair, by cables that are alike: planes differ
