@@ -238,36 +238,25 @@ type matching struct {
 	random  *rand.Rand
 }
 
-// run finds one with all phases that must be in it, and otherwise with as few as possible that are not free. It
-// reports whether there is one.
+// run finds one with all phases that must be in it, and otherwise with as few as possible that are not free: a phase
+// that has a column keeps one. It reports whether there is one.
 func (m *matching) run(must []int, free func(phase int) bool) bool {
 	for i := range m.columns {
 		own := m.columns[i].edges
 		m.random.Shuffle(len(own), func(i, j int) { own[i], own[j] = own[j], own[i] })
 	}
-	by := make([][]edge, len(m.column))
-	for c, x := range m.columns {
-		for _, e := range x.edges {
-			if len(must) > 0 {
-				by[e.phase] = append(by[e.phase], edge{c, e.slot})
-			}
-		}
-	}
+	first := make([]bool, len(m.column))
 	for _, p := range must {
-		if !m.cover(p, by) {
-			return false
-		}
+		first[p] = true
 	}
-	for _, any := range []bool{false, true} {
+	for _, allowed := range []func(int) bool{func(p int) bool { return first[p] }, free, func(int) bool { return true }} {
 		for c := range m.columns {
-			for m.columns[c].need > 0 && m.augment(c, func(p int) bool { return any || free(p) }) {
-			}
-			if any && m.columns[c].need > 0 {
-				return false
+			for m.columns[c].need > 0 && m.augment(c, allowed) {
 			}
 		}
 	}
-	return true
+	return !slices.ContainsFunc(must, func(p int) bool { return m.column[p] == none }) &&
+		!slices.ContainsFunc(m.columns, func(c column) bool { return c.need > 0 })
 }
 
 // augment gives a column one phase more, which has none yet and is allowed: by a shortest alternating path.
@@ -299,36 +288,6 @@ func (m *matching) augment(c int, allowed func(phase int) bool) bool {
 					return true
 				}
 				p = enter[x.column]
-			}
-		}
-	}
-	return false
-}
-
-// cover gives a phase to a column that needs one more, by a shortest alternating path. by are the edges of a phase,
-// with the number of the column in place of that of the phase.
-func (m *matching) cover(phase int, by [][]edge) bool {
-	type step struct{ phase, slot int } // which phase takes the column of this one, and its slot
-	before, seen := make([]step, len(m.column)), make([]bool, len(m.columns))
-	before[phase].phase = none
-	for queue := []int{phase}; len(queue) > 0; queue = queue[1:] {
-		for _, e := range by[queue[0]] {
-			c := e.phase
-			if seen[c] {
-				continue
-			}
-			seen[c] = true
-			if m.columns[c].need > 0 {
-				m.columns[c].need--
-				for p, i := queue[0], e.slot; p != none; p, i = before[p].phase, before[p].slot {
-					m.column[p], c, m.slot[p] = c, m.column[p], i
-				}
-				return true
-			}
-			for q, d := range m.column {
-				if d == c {
-					before[q], queue = step{queue[0], e.slot}, append(queue, q)
-				}
 			}
 		}
 	}
