@@ -127,8 +127,9 @@ func (c *changer) Hold(p *plan.Plan) {
 		c.ctl.Hold(nil)
 		return
 	}
-	c.next = c.change(p)
-	c.ctl.Hold(&c.next)
+	next := c.change(p)
+	c.next = next
+	c.ctl.Hold(&next) // which keeps it
 }
 
 // Update implements loop.Workers. A plan without a schedule builds events without phases.

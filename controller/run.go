@@ -17,8 +17,7 @@ type stage struct {
 	members []*member // by rank
 	inbox   chan arrival
 	updates chan *update
-	holds   chan *PlanChange   // see Hold
-	allows  chan time.Duration // see Allow
+	orders  chan func(*machine, time.Duration) // see tell
 	windows chan window
 	update  *update       // under way; only play uses it
 	planned chan struct{} // closed when the last requested window is planned; nil: none was requested
@@ -107,10 +106,8 @@ func (c *Controller) play(ctx context.Context, m *machine, s *stage) {
 			m.hear(wake(), a)
 		case w := <-s.windows:
 			m.planned(wake(), w.id, w.parts, w.err)
-		case d := <-s.allows:
-			m.allow(wake(), d)
-		case p := <-s.holds:
-			m.hold(wake(), p)
+		case do := <-s.orders:
+			do(m, wake())
 		case u := <-s.updates:
 			if err := m.changePlan(wake(), u.change); err != nil {
 				u.ended <- updateEnd{err: err}
@@ -191,7 +188,7 @@ func (c *Controller) open(cs Case) (*stage, uint32, error) {
 	}
 	s := &stage{
 		ranks: make(map[*member]int), members: make([]*member, len(cs.Peers)),
-		inbox: make(chan arrival, 4*len(cs.Peers)), updates: make(chan *update), holds: make(chan *PlanChange), allows: make(chan time.Duration), windows: make(chan window), over: make(chan struct{}),
+		inbox: make(chan arrival, 4*len(cs.Peers)), updates: make(chan *update), orders: make(chan func(*machine, time.Duration)), windows: make(chan window), over: make(chan struct{}),
 	}
 	var missing []int
 	for rank, p := range cs.Peers {

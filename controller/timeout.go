@@ -61,6 +61,9 @@ func (m *machine) silent(now time.Duration) {
 // standstill ends a case in which no server has made progress for the time-out although some have
 // work. A builder detects that earlier by itself; a worker that does not may still answer pings.
 func (m *machine) standstill(now time.Duration) {
+	if m.change.holds() && !m.change.ready && m.all(func(w *worker) bool { return w.held }) {
+		m.moved = now // they were told to stand still
+	}
 	if m.state >= aborting || m.state <= configuring || m.state == quiet || now-max(m.moved, m.allowed) < m.c.standstill() {
 		return
 	}

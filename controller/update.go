@@ -30,9 +30,7 @@ type updateEnd struct {
 // change can be under way. When ctx ends, the change goes on, and Update does not wait for it. Any
 // goroutine may call Update, but OnSample must not.
 func (c *Controller) Update(ctx context.Context, p PlanChange, placed func(from uint64)) (failover.Switch, error) {
-	c.mu.Lock()
-	s := c.stage
-	c.mu.Unlock()
+	s := c.underWay()
 	if s == nil {
 		return failover.Switch{}, fmt.Errorf("plan update: %w", ErrNoCase)
 	}
@@ -51,15 +49,23 @@ func (c *Controller) Update(ctx context.Context, p PlanChange, placed func(from 
 // rows. Update with the same change completes it; with nil, or another change, they go on as
 // before, or get that one. Without a case, or where no exchange can be held, it does nothing.
 func (c *Controller) Hold(p *PlanChange) {
+	c.tell(func(m *machine, now time.Duration) { m.hold(now, p) })
+}
+
+// underWay returns the stage of the case under way, or nil.
+func (c *Controller) underWay() *stage {
 	c.mu.Lock()
-	s := c.stage
-	c.mu.Unlock()
-	if s == nil {
-		return
-	}
-	select {
-	case s.holds <- p:
-	case <-s.over:
+	defer c.mu.Unlock()
+	return c.stage
+}
+
+// tell has the machine of the case under way do something. Without a case it does nothing.
+func (c *Controller) tell(do func(m *machine, now time.Duration)) {
+	if s := c.underWay(); s != nil {
+		select {
+		case s.orders <- do:
+		case <-s.over:
+		}
 	}
 }
 
@@ -91,14 +97,5 @@ func (u *update) wait(ctx context.Context, placed func(from uint64)) (failover.S
 // are down, or could not until now. No time-out for lack of progress begins within the next d. A
 // call replaces the one before. Without a case it does nothing.
 func (c *Controller) Allow(d time.Duration) {
-	c.mu.Lock()
-	s := c.stage
-	c.mu.Unlock()
-	if s == nil {
-		return
-	}
-	select {
-	case s.allows <- d:
-	case <-s.over:
-	}
+	c.tell(func(m *machine, now time.Duration) { m.allow(now, d) })
 }

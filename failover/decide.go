@@ -143,10 +143,16 @@ func (m *Machine) needUpdate() bool {
 }
 
 // holds returns the change whose plan the workers are to have at hand, or 0. First aid, for messages
-// under way, comes before that. After a failed attempt they go on until the next has its routes.
+// under way, comes before that. After a failed attempt, or too long, they go on until its routes are there.
 func (m *Machine) holds() int {
 	_, aiding := m.busy.(Aid)
 	if aiding && m.holding != m.cur.id || m.updating.id != 0 || m.switching != 0 || m.fits() || m.hopeless() || !m.cur.planned || m.cur.step.failed > 0 {
+		return 0
+	}
+	if m.cur.holdBy == 0 {
+		m.cur.holdBy = m.now + longestHold
+	}
+	if m.due(m.cur.holdBy) {
 		return 0
 	}
 	return m.cur.id

@@ -2,6 +2,7 @@ package failover
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -391,6 +392,23 @@ func TestHold(t *testing.T) {
 			300ms  up 11       -> | idle, wake 1300ms
 		`},
 	})
+}
+
+// Workers hold for a change for a second at most, whatever its routes take.
+func TestWorkersHoldNoLonger(t *testing.T) {
+	m := play(t, replan(t), `
+		10ms   down 00       -> aid 1 00
+		11ms   tick          -> plan 1 00
+		12ms   aided 1       ->
+		15ms   planned 1     -> install 1 | busy, wake 1015ms
+	`)
+	expect.Equal(t, m.holding, 1, "held")
+	expect.True(t, slices.Equal(m.Handle(1015*ms, Tick{}), []Action{Hold{0}}), "they do not go on")
+	expect.True(t, slices.Equal(m.Handle(3*time.Second, Installed{ID: 1}), []Action{Update{1}}), "no update")
+	m.Handle(3001*ms, Updated{ID: 1})
+	m.Handle(3002*ms, Switched{ID: 1})
+	m.Handle(3003*ms, Cleaned{ID: 1})
+	expect.True(t, m.idle() && m.holding == 0, "busy")
 }
 
 func TestHeldInRecord(t *testing.T) {

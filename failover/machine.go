@@ -63,6 +63,7 @@ type change struct {
 	planAt   time.Duration // end of the debounce
 	asked    bool          // a plan is being made
 	planned  bool          // the plan is made
+	holdBy   time.Duration // when the workers no longer hold for it; 0: they have not
 	gaveUp   bool
 	aid      tries
 	step     tries // plan, install, update
@@ -90,6 +91,10 @@ type burst struct {
 
 // longest is how many debounces a burst can delay planning.
 const longest = 4
+
+// longestHold is how long workers hold while routes are written: longer, exchanges on the plan in use are worth
+// more than the way to all workers and back that it saves.
+const longestHold = time.Second
 
 // A place describes the routes in place.
 type place struct {

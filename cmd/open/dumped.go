@@ -24,33 +24,39 @@ type dump struct {
 	limit   time.Duration // of a call
 }
 
-type sum = [sha256.Size]byte // of a text
-
 func (d *dump) text(ctx context.Context) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, d.limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, d.limit, fmt.Errorf("%s: not within %s", d.name, d.limit))
 	defer cancel()
 	return d.command(ctx, maxDump)
 }
 
-func (d *dump) read(ctx context.Context) (*lft.Tables, sum, error) {
+// tables reads a text. sum is what it says about the messages of a plan. Tables that lose one are an error: a
+// manager loads switch after switch, and a tool leaves out those that do not answer.
+func (d *dump) tables(text []byte, p *plan.Plan) (t *lft.Tables, sum string, err error) {
+	if t, err = lft.Read(bytes.NewReader(text), d.net.Net); err == nil {
+		sum, err = d.net.Sum(t, p.Tree)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %v", d.name, err) // no failover.Apart, which ends the run
+	}
+	return t, sum, nil
+}
+
+func (d *dump) read(ctx context.Context, p *plan.Plan) (*lft.Tables, string, error) {
 	text, err := d.text(ctx)
 	if err != nil {
-		return nil, sum{}, err
+		return nil, "", err
 	}
-	t, err := lft.Read(bytes.NewReader(text), d.net.Net)
-	if err != nil {
-		return nil, sum{}, fmt.Errorf("%s: %w", d.name, err)
-	}
-	return t, sha256.Sum256(text), nil
+	return d.tables(text, p)
 }
 
 // holds reports where the network has other tables than a plan.
-func (d *dump) holds(ctx context.Context, p *plan.Plan) (sum, error) {
-	have, text, err := d.read(ctx)
+func (d *dump) holds(ctx context.Context, p *plan.Plan) (sum string, err error) {
+	have, sum, err := d.read(ctx, p)
 	if err == nil {
 		err = anyshape.Holds(p, have)
 	}
-	return text, err
+	return sum, err
 }
 
 // A dumped network is that of a dump during a case: nothing tells when a manager loads other tables, so they are
@@ -60,17 +66,18 @@ type dumped struct {
 	say  func(string)
 	plan *plan.Plan // of the case
 
-	mu   sync.Mutex
-	over sum // the tables of the newest plan
+	mu    sync.Mutex
+	known string // the sum of the tables reported or planned over last; "": those in place are to be reported
 }
 
 // lookAgain is the pause between two looks at the tables. They count as changed once two looks have shown the
 // same: a manager loads switch after switch.
 const lookAgain = time.Second
 
-// Watch implements loop.Network.
+// Watch implements loop.Network. A reason why tables cannot be read is said once in a row.
 func (n *dumped) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
-	var before, told sum
+	before, said := "", "" // the sum of the last look; what is wrong since
+	sum, of := "", [sha256.Size]byte{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -78,18 +85,26 @@ func (n *dumped) Watch(ctx context.Context, events chan<- failover.LinkEvent) er
 		case <-time.After(lookAgain):
 		}
 		text, err := n.text(ctx)
+		if is := sha256.Sum256(text); err == nil && is != of {
+			of = is
+			_, sum, err = n.tables(text, n.plan)
+		}
 		if err != nil {
-			if ctx.Err() == nil {
-				n.say(fmt.Sprintf("%s: %v", n.name, err))
+			before, of = "", [sha256.Size]byte{}
+			if ctx.Err() == nil && err.Error() != said {
+				said = err.Error()
+				n.say(said)
 			}
 			continue
 		}
-		now := sha256.Sum256(text)
+		said = ""
 		n.mu.Lock()
-		news := now == before && now != told && now != n.over
+		news := sum == before && sum != n.known
+		if before = sum; news {
+			n.known = sum
+		}
 		n.mu.Unlock()
-		if before = now; news {
-			told = now
+		if news {
 			select {
 			case events <- failover.LinkEvent{Moved: true, Seen: time.Now()}:
 			case <-ctx.Done():
@@ -100,27 +115,32 @@ func (n *dumped) Watch(ctx context.Context, events chan<- failover.LinkEvent) er
 
 // Plan implements loop.Planner: the best order over the tables that the network has now.
 func (n *dumped) Plan(ctx context.Context, servers *topology.Tree) (loop.Made, error) {
-	t, text, err := n.read(ctx)
+	t, sum, err := n.read(ctx, n.plan)
+	n.keep(ctx, sum, err)
 	if err != nil {
 		return loop.Made{}, err
 	}
-	n.planned(text)
 	return again(n.net, n.plan, t, servers)
 }
 
 // Install implements loop.Network. It changes nothing, and looks whether the tables are those of the plan.
 func (n *dumped) Install(ctx context.Context, p *plan.Plan) (changed int, err error) {
-	text, err := n.holds(ctx, p)
-	if err == nil {
-		n.planned(text)
-	}
+	sum, err := n.holds(ctx, p)
+	n.keep(ctx, sum, err)
 	return 0, err
 }
 
-func (n *dumped) planned(over sum) {
+// keep notes the tables that a plan is for. Where they could not be read, or are others, Watch reports those
+// that it sees next: the machine gives up after some attempts.
+func (n *dumped) keep(ctx context.Context, sum string, err error) {
+	if err != nil {
+		sum = ""
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.over = over
+	if ctx.Err() == nil {
+		n.known = sum
+	}
 }
 
 // Aid implements loop.Network: the manager's work, not evbench's.

@@ -399,7 +399,7 @@ func (r *runner) update(ctx context.Context, id int, p *plan.Plan, reply func(an
 	case placed:
 		reply(answer{event: failover.WorkerLost{Reason: err.Error()}})
 	default:
-		reply(answer{event: failover.Updated{ID: id, Err: fmt.Errorf("plan update: %w", err)}})
+		reply(answer{event: failover.Updated{ID: id, Err: err}})
 	}
 }
 

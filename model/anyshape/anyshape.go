@@ -265,7 +265,7 @@ func (n *Network) over(c scenario.Case, servers *topology.Tree) (*over, error) {
 
 // follow takes the order of a case over tables, or one that was kept. The lock is held.
 func (n *Network) follow(c scenario.Case, t *lft.Tables, servers *topology.Tree) (x *over, kept bool, err error) {
-	o := order.Options{Nodes: n.Nodes, Reads: roles(servers.Reads, len(n.Nodes)), Builds: roles(servers.Builds, len(n.Nodes))}
+	o := n.messages(servers)
 	p, err := order.Follow(n.name, t, o)
 	if err != nil {
 		return nil, false, err
@@ -287,6 +287,20 @@ func (n *Network) follow(c scenario.Case, t *lft.Tables, servers *topology.Tree)
 	}
 	n.plans[key] = &over{Plan: &order.Plan{Schedule: p.Schedule}}
 	return x, false, nil
+}
+
+func (n *Network) messages(servers *topology.Tree) order.Options {
+	return order.Options{Nodes: n.Nodes, Reads: roles(servers.Reads, len(n.Nodes)), Builds: roles(servers.Builds, len(n.Nodes))}
+}
+
+// Sum is the digest of what tables say about the messages of the servers; see order.Sum. That they do not deliver
+// one is an error.
+func (n *Network) Sum(t *lft.Tables, servers *topology.Tree) (string, error) {
+	p, err := order.NewProblem(t, n.messages(servers))
+	if err != nil {
+		return "", err
+	}
+	return order.Sum(t, p, n.Nodes), nil
 }
 
 // roles are the ranks that have one, nil if all do.

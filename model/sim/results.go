@@ -176,7 +176,12 @@ func (c *Case) flows() uint64 {
 	if c.Sources > 0 {
 		sources = min(sources, uint64(c.Sources))
 	}
-	return n * sources * uint64(max(c.Credits, 1)) * flowBytes
+	credits := uint64(max(c.Credits, 1))
+	if c.Model == TCPModel {
+		waits := min(float64(c.TCP.Window), float64(credits)*(c.mean()+float64(c.Header))) / float64(max(1, c.TCP.Packet))
+		return n * sources * (credits*flowBytes + uint64(waits+1)*packetBytes)
+	}
+	return n * sources * credits * flowBytes
 }
 
 // Sizes in bytes.
@@ -186,6 +191,7 @@ const (
 	endBytes    = 8   // an exchange of the phase model
 	pieceBytes  = 256 // a piece of a window, with its tokens
 	flowBytes   = 256 // a message under way in the fluid model, with its place in lists
+	packetBytes = 40  // a packet in the queue of a port
 )
 
 func (c *Case) exchanges() uint64 {

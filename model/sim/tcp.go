@@ -53,19 +53,31 @@ type queues struct {
 	job     *Job
 	rule    rule
 	rate    []float64 // by wire, bytes a second
-	ports   []port    // by wire
+	ports   []port    // by wire; the last has what passes no wire
 	streams []sender
 	sends   []sending // fragments under way, and unused places
 	free    []int32
-	transit heap.Heap[packet]
+	transit heap.Heap[head]
 	count   uint64
 }
 
-// A port has a token bucket.
+// A port has a token bucket, and packets in the order in which they leave.
 type port struct {
-	last float64 // when its newest packet leaves
-	full float64 // from when its bucket is full
+	last    float64 // when its newest packet leaves
+	full    float64 // from when its bucket is full
+	waiting []packet
+	gone    int // of waiting, they have left
 }
+
+// A head is the first packet of a port: only those of different ports need a heap.
+type head struct {
+	at     float64
+	number uint64 // breaks ties
+	port   int32
+}
+
+// Before orders heads.
+func (a head) Before(b head) bool { return a.at < b.at || a.at == b.at && a.number < b.number }
 
 // A sender is the sending end of a stream.
 type sender struct {
@@ -87,8 +99,8 @@ type sending struct {
 // A packet leaves a wire at a time: hop wires of its way are behind it.
 type packet struct {
 	at     float64
-	number uint64 // breaks ties
-	of     int32  // a fragment
+	number uint64
+	of     int32 // a fragment
 	kind   int8
 	hop    int16
 	lost   int32 // of the fragment, when it was sent
@@ -101,13 +113,10 @@ const (
 	aRequest
 )
 
-// Before orders packets.
-func (a packet) Before(b packet) bool { return a.at < b.at || a.at == b.at && a.number < b.number }
-
 func newQueues(j *Job, r rule) *queues {
 	n := j.Plan.Tree.Servers()
 	q := &queues{stage: newStage(j), job: j, rule: r, streams: make([]sender, n*n)}
-	q.ports = make([]port, q.plans.wires)
+	q.ports = make([]port, q.plans.wires+1)
 	for w := range int32(q.plans.wires) {
 		q.rate = append(q.rate, q.plans.nets[0].rate(w)*j.BitPerSec/8)
 	}
@@ -192,9 +201,12 @@ func (q *queues) forward(x packet) {
 	case aRequest:
 		way, length, counted = s.back, float64(q.job.TCP.Ack+q.job.Header), 0
 	}
+	w := int32(q.plans.wires)
 	if int(x.hop) < len(way) {
-		w := way[x.hop]
-		p := &q.ports[w]
+		w = way[x.hop]
+	}
+	p := &q.ports[w]
+	if int(w) < q.plans.wires {
 		spare := max(0, float64(q.job.TCP.Burst)-length)
 		p.last = max(q.now, p.last, p.full-spare/q.rate[w])
 		p.full = max(p.full, p.last) + length/q.rate[w]
@@ -206,7 +218,28 @@ func (q *queues) forward(x packet) {
 	q.count++
 	x.number = q.count
 	x.hop++
-	q.transit.Push(x)
+	if p.waiting = append(p.waiting, x); len(p.waiting) == p.gone+1 {
+		q.transit.Push(head{x.at, x.number, w})
+	}
+}
+
+// first takes the packet that leaves next.
+func (q *queues) first() packet {
+	w := q.transit[0].port
+	p := &q.ports[w]
+	x := p.waiting[p.gone]
+	if p.gone++; p.gone == len(p.waiting) {
+		p.waiting, p.gone = p.waiting[:0], 0
+		q.transit.Pop()
+		return x
+	}
+	if p.gone >= 64 && 2*p.gone >= len(p.waiting) {
+		p.waiting, p.gone = append(p.waiting[:0], p.waiting[p.gone:]...), 0
+	}
+	next := &p.waiting[p.gone]
+	q.transit[0] = head{next.at, next.number, w}
+	q.transit.Down(0)
+	return x
 }
 
 // left handles a packet that has left a wire.
@@ -215,6 +248,10 @@ func (q *queues) left(x packet) {
 	stream := &q.streams[s.stream]
 	switch {
 	case x.kind == aPiece && x.lost != s.lost:
+		if x.hop == 1 { // what is sent again waits behind it, so the place is still this fragment's
+			stream.own--
+			q.hand(stream)
+		}
 	case x.kind != aPiece && int(x.hop) <= len(s.back):
 		q.forward(x)
 	case x.kind == aRequest:
@@ -261,7 +298,7 @@ func (q *queues) run(ctx context.Context, progress Progress) error {
 			q.dispatch(q.now, q.rule, q.change)
 			continue
 		}
-		x := q.transit.Pop()
+		x := q.first()
 		q.now = x.at
 		q.left(x)
 	}
@@ -281,6 +318,9 @@ func (q *queues) change(plan int) {
 	q.plans.now = plan
 	for i := range q.sends {
 		x := &q.sends[i]
+		if x.unsure > 0 && !q.plans.alive(x.back) {
+			x.back = append(x.back[:0], q.trimmed(q.plans.path(plan, int(x.dst), int(x.src)))...)
+		}
 		if x.left <= 0 || len(x.path) > 0 && q.plans.alive(x.path) {
 			continue
 		}
@@ -291,7 +331,6 @@ func (q *queues) change(plan int) {
 		}
 		x.sent -= again
 		s.fly -= again
-		s.own = 0
 		x.lost++
 		q.hand(s)
 	}

@@ -31,6 +31,8 @@ func TestStreamsBuildEachEventOnce(t *testing.T) {
 		"four events":   streams(t, modes.Unsync, "minhop"),
 		"free-running":  streams(t, modes.FreeRunning, "ftree"),
 		"small windows": streams(t, modes.Unsync, "ftree"),
+		"large packets": streams(t, modes.Unsync, "ftree"),
+		"some empty":    streams(t, modes.FreeRunning, "ftree"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			switch name {
@@ -40,6 +42,10 @@ func TestStreamsBuildEachEventOnce(t *testing.T) {
 				j.Credits, j.Timing.Overhead = 4, 1000
 			case "small windows":
 				j.TCP.Window = 1500
+			case "large packets":
+				j.Credits, j.TCP.Packet, j.TCP.Burst, j.TCP.Window = 1, 1<<20, 1, 1
+			case "some empty":
+				j.Size, j.Equal = func(event uint64, src int) int { return 50_000 * ((int(event) + src) % 3) }, false
 			}
 			o := expect.Value(Streams(t.Context(), j, nil))(t)
 			counts(t, j, o)
@@ -77,6 +83,41 @@ func TestStreamsThroughChange(t *testing.T) {
 	j.Changes = []Change{{At: 5 * time.Millisecond, Plan: stale(t, j.Plan, "leaf0-spine0")}}
 	_, err := Streams(t.Context(), j, nil)
 	expect.Error(t, err, "waits for ever: no path is alive")
+}
+
+// After changes nothing is under way over dead links, and at the end nothing at all: no connection keeps bytes or
+// packets that were lost.
+func TestStreamsEndEmpty(t *testing.T) {
+	for _, mode := range []modes.Mode{modes.Unsync, modes.FreeRunning, modes.Sync} {
+		for _, credits := range []int{1, 4} {
+			j := streams(t, mode, "minhop")
+			j.Credits = credits
+			dead := streams(t, mode, "minhop", "leaf0-spine0", "leaf2-spine1").Plan
+			other := streams(t, mode, "minhop", "leaf0-spine1").Plan
+			j.Changes = []Change{{At: 2 * time.Millisecond, Plan: dead}, {At: 5 * time.Millisecond, Plan: other}, {At: 5100 * time.Microsecond, Plan: dead}, {At: 12 * time.Millisecond, Plan: j.Plan}}
+			q := newQueues(j, expect.Value(ruleOf(j))(t))
+			expect.OK(t, q.run(t.Context(), nil))
+			counts(t, j, q.meter.outcome(j))
+			for i, s := range q.streams {
+				expect.True(t, s.own == 0 && s.fly == 0 && s.owes == 0 && len(s.sends) == 0, "%s, credits %d: stream %d: %+v", mode, credits, i, s)
+			}
+			for i, x := range q.sends {
+				expect.True(t, x.left == 0 && x.unsure == 0 && x.sent == x.bytes, "%s, credits %d: fragment %d: %+v", mode, credits, i, x)
+			}
+			q = newQueues(j, expect.Value(ruleOf(j))(t))
+			q.rule.begin(&q.stage)
+			for range 2000 {
+				q.dispatch(q.now, q.rule, q.change)
+				x := q.first()
+				q.now = x.at
+				q.left(x)
+			}
+			q.change(1)
+			for i, x := range q.sends {
+				expect.True(t, x.left <= 0 || q.plans.alive(x.path) && q.plans.alive(x.back), "%s, credits %d: fragment %d: %+v", mode, credits, i, x)
+			}
+		}
+	}
 }
 
 // A queued packet of the second version.

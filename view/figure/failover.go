@@ -225,6 +225,8 @@ func whatHappened(f *results.Failover) string {
 		what = "down and up"
 	case len(f.Up) > 0:
 		what = "up"
+	case len(f.Down)+len(f.Held) == 0:
+		what = "tables changed"
 	}
 	if f.SeenSec == nil {
 		return what

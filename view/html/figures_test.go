@@ -182,6 +182,15 @@ func TestFailoverFigure(t *testing.T) {
 	n := len(regexp.MustCompile(`>flapping, fors ·[^<]*</text>`).FindAllString(svg.String(), -1))
 	expect.True(t, n == 2, "%d bars of the flapping link, want 2", n)
 	expect.True(t, !Ten(t).HasFailovers() && s.HasFailovers(), "which runs have fail-overs?")
+	for i := range s.Run.Summary.Cases {
+		for k := range s.Run.Summary.Cases[i].Failovers {
+			x := &s.Run.Summary.Cases[i].Failovers[k]
+			x.Down, x.Up, x.Held = nil, nil, nil
+		}
+	}
+	svg.Reset()
+	expect.Must(t, build(t, "failover", s).WriteSVG(&svg))
+	expect.Contains(t, svg.String(), ">link dies none · tables changed at 5.00 s</text>")
 }
 
 // A case with nothing but changes that were seen is drawn, too.
