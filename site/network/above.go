@@ -10,9 +10,9 @@ import (
 
 // aboveLeaves finds the switches that have hosts and stand above leaves, by index, such as spines
 // with the adapter of a subnet manager, a router or storage: they join several switches with more
-// hosts than they have, which no cable joins with each other or with the others beside them, and have more cables to switches than
-// hosts; or top switches, which have cables to switches of several pods. Their hosts take no part in an exchange
-// unless they are named.
+// hosts than they have, which no cable joins with each other or with the others beside them, and have
+// more cables to switches than hosts; or top switches, which have cables to switches of several pods.
+// Their hosts take no part in an exchange unless they are named.
 func (n *Network) aboveLeaves(g neighbours) []bool {
 	out, hosts := make([]bool, n.Switches()), make([]int32, n.Switches())
 	for i := range hosts {
@@ -33,17 +33,17 @@ func (n *Network) aboveLeaves(g neighbours) []bool {
 
 // topsWithHosts returns the switches with hosts, and more cables to switches, that join several pods, groups of
 // leaves and the switches beside these, and have at most half the hosts of any leaf there, where others join pods
-// too, or each pod has several leaves: a leaf of a damaged tree is no top switch. Leaves are here switches with at least as many hosts as cables
-// to switches or, where there are none, with the most hosts. O(switches · leaves).
+// too, or each pod has several leaves: a leaf of a damaged tree is no top switch. Leaves are here switches with at least as
+// many hosts as cables to switches or, where there are none, with the most hosts. O(switches · leaves).
 func (n *Network) topsWithHosts(g neighbours, hosts []int32) (tops []int) {
 	full, most := make([]bool, len(hosts)), make([]bool, len(hosts))
-	any, top := false, slices.Max(append([]int32{0}, hosts...))
+	anyFull, top := false, slices.Max(append([]int32{0}, hosts...))
 	for i, own := range hosts {
 		full[i], most[i] = own > 0 && own >= n.upCables(i), own > 0 && own == top
-		any = any || full[i]
+		anyFull = anyFull || full[i]
 	}
 	leaf := most
-	if any {
+	if anyFull {
 		leaf = full
 	}
 	pods, beside := newForest(len(hosts)), slices.Clone(leaf)

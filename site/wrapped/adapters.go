@@ -101,9 +101,10 @@ func hostsIn(r io.Reader) (out []plan.Host, err error) {
 // A senderBits is what a rank of a plan adds to the first LID of a destination.
 type senderBits struct{ host, bits string }
 
-// bitsIn returns the path bits in the header of a plan's text, by rank; nil: it has none.
+// bitsIn returns the path bits in the header of a plan's text, in the order of the lines of hosts, which is that of the
+// ranks on a host, or else by rank; nil: it has none.
 func bitsIn(r io.Reader) (out []senderBits, err error) {
-	names := map[string]string{}
+	var ranks, names []string // of the lines of hosts
 	for in := bufio.NewReader(r); ; {
 		line, err := in.ReadString('\n')
 		if err != nil || !strings.HasPrefix(line, "#") {
@@ -114,10 +115,16 @@ func bitsIn(r io.Reader) (out []senderBits, err error) {
 		}
 		switch f := strings.Fields(line); {
 		case len(f) > 3 && f[1] == "x-host":
-			names[f[2]] = f[3]
+			ranks, names = append(ranks, f[2]), append(names, f[3])
 		case len(f) == 3 && f[1] == "path-bits":
-			for rank, bits := range strings.Split(f[2], ",") {
-				out = append(out, senderBits{names[strconv.Itoa(rank)], bits})
+			all := strings.Split(f[2], ",")
+			for i, rank := range ranks {
+				if k, err := strconv.Atoi(rank); err == nil && k >= 0 && k < len(all) {
+					out = append(out, senderBits{names[i], all[k]})
+				}
+			}
+			for _, bits := range all[min(len(ranks), len(all)):] { // no line names their hosts
+				out = append(out, senderBits{"", bits})
 			}
 		}
 	}

@@ -265,8 +265,8 @@ const (
 type Load struct{ Most, Bound, Whole float64 }
 
 // whole is the bound of tables: the load of a link is a sum of hosts on switches that send to one LID, thus a multiple
-// of the unit that divides all these numbers. So a link has at least the bound, and the links of each switch have room for what its
-// hosts send and receive, in whole units.
+// of the unit that divides all these numbers. So a link has at least the bound, and the links of each switch have room
+// for what its hosts send and receive, in whole units.
 func (g *graph) whole(bound float64, to []*destination) float64 {
 	unit := 0
 	for _, d := range to {
