@@ -308,8 +308,12 @@ func writeLong(c *cli.Context, write func(io.Writer) error) error {
 	if err := write(&head); err != nil {
 		return err
 	}
+	left := "the ends of long lines are"
 	if n := head.Omitted(); n > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "… %s more lines, not shown on a terminal: -o FILE, or | less\n\n", show.Commas(n))
+		left = show.Commas(n) + " more lines,"
+	}
+	if head.Omitted() > 0 || head.Cut {
+		fmt.Fprintf(c.App.ErrWriter, "… %s not shown on a terminal: -o FILE, or | less\n\n", left)
 	}
 	return nil
 }

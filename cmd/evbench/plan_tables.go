@@ -63,10 +63,15 @@ func planTables(c *cli.Context) error {
 	return writePlan(c, &watch, write, func(w io.Writer) {
 		f := p.Figures()
 		a := p.Answer(f)
-		if name := c.String("out"); name != "" && name != "-" {
+		if name := c.String("out"); name != "" && name != "-" && !strings.HasSuffix(name, ".gz") && c.String("format") != "json" { // what mpi wrap reads
 			check := []string{"--any-tables"}
 			if c.IsSet("tables") {
 				check = []string{"-t", c.String("topology"), "--tables", c.String("tables")}
+				for _, flag := range []string{"down", "lmc", "lids"} {
+					if c.IsSet(flag) {
+						check = append(check, "--"+flag, fmt.Sprint(c.Value(flag)))
+					}
+				}
 			}
 			a.Next = []string{fmt.Sprintf("evbench mpi wrap %s --plan %s -- mpirun -n %d PROGRAM", answer.Typed(check...), answer.Typed(name), len(p.Nodes))}
 		}
@@ -241,8 +246,9 @@ func pathBits(c *cli.Context, n *network.Network) ([]uint8, error) {
 	if !c.Bool("path-bits") {
 		return nil, nil
 	}
-	if bits := n.PathBits(); bits != nil {
-		return bits, nil
+	bits, err := n.PathBits()
+	if err != nil {
+		return nil, usagef("--path-bits: %w", err)
 	}
-	return nil, usagef("--path-bits: each host has one LID, and no path bits; give --lmc N, or the fabric an LMC above 0")
+	return bits, nil
 }

@@ -11,6 +11,9 @@ type Head struct {
 	To           io.Writer
 	Lines, Width int
 
+	// Cut says that lines which were passed on are longer.
+	Cut bool
+
 	seen, column int
 }
 
@@ -23,6 +26,7 @@ func (h *Head) Write(p []byte) (int, error) {
 		rest = after
 		if h.seen < h.Lines {
 			shown := line[:min(len(line), max(h.Width-h.column, 0))]
+			h.Cut = h.Cut || len(shown) < len(line)
 			if ended {
 				shown = append(bytes.Clone(shown), '\n')
 			}

@@ -23,5 +23,9 @@ func TestHead(t *testing.T) {
 		}
 		expect.Equal(t, out.String(), "first\na line tha\n\n", "pieces of %d bytes", size)
 		expect.Equal(t, h.Omitted(), 2, "lines left out")
+		expect.True(t, h.Cut, "the second line is cut")
+		h = show.Head{To: &out, Lines: 3, Width: 30}
+		h.Write([]byte(text))
+		expect.False(t, h.Cut, "no line is cut")
 	}
 }

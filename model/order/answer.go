@@ -206,6 +206,8 @@ type document struct {
 	Missing  [][2]string `json:"undelivered,omitempty"`
 	// Adapters are the first and the last place in Hosts of each host where some have several.
 	Adapters [][2]int `json:"adapters,omitempty"`
+	// PathBits are what each host adds to the first LID of a destination; without them nothing.
+	PathBits []int `json:"path_bits,omitempty"`
 	// Phases are the messages of each phase: source and destination, places in Hosts.
 	Phases [][][2]int32 `json:"phases"`
 }
@@ -221,6 +223,9 @@ func (p *Plan) WriteJSON(w io.Writer) error {
 	}
 	for _, v := range p.Nodes {
 		d.Hosts = append(d.Hosts, p.Tables.Net.Name(v))
+		if bits := p.Tables.Bits; bits != nil {
+			d.PathBits = append(d.PathBits, int(bits[v]))
+		}
 	}
 	d.Bound.Steps, d.Bound.Link, d.Bound.Load = f.Least, p.LinkName(p.Bound.Link), p.Bound.Load
 	for _, pair := range p.Over(p.Bound.Link, namedPairs) {

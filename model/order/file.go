@@ -175,7 +175,7 @@ func span(first, last int) string {
 const maxLMC = 7
 
 // Sum is the digest of all that tables say about the messages: of lines "host RANK GUID LID SWITCH PORT",
-// then, sorted, "SWITCH LID PORT" for each entry that a message needs; switches are GUIDs.
+// with switch and port 0 for a host without a cable, then, sorted, "SWITCH LID PORT" for each entry that a message needs; switches are GUIDs.
 func Sum(t *lft.Tables, p *Problem, nodes []network.Node) string {
 	type entry struct {
 		guid uint64
@@ -210,8 +210,11 @@ func Sum(t *lft.Tables, p *Problem, nodes []network.Node) string {
 	h := sha256.New()
 	out := bufio.NewWriterSize(h, 1<<16)
 	for i, v := range nodes {
-		leaf := t.Net.Leaf(v)
-		fmt.Fprintf(out, "host %d %016x %d %016x %d\n", i, t.Net.Key(v), t.Net.Info(v).LID, t.Net.Key(leaf.Node), leaf.Port)
+		leaf, guid := t.Net.Leaf(v), uint64(0)
+		if leaf.Node != network.NoNode {
+			guid = t.Net.Key(leaf.Node)
+		}
+		fmt.Fprintf(out, "host %d %016x %d %016x %d\n", i, t.Net.Key(v), t.Net.Info(v).LID, guid, leaf.Port)
 	}
 	for _, e := range entries {
 		fmt.Fprintf(out, "%016x %d %d\n", e.guid, e.lid, e.port)

@@ -515,6 +515,23 @@ func TestLost(t *testing.T) {
 	p := made(t, tables, order.Options{Drop: true})
 	expect.True(t, p.Messages() == 10 && len(p.Missing) == 2, "%d messages, missing %v", p.Messages(), p.Missing)
 	expect.True(t, judged(t, p).Valid, "the judge does not leave them out")
+	for _, tt := range []struct {
+		name string
+		down []string
+		lid  uint16 // of h3
+	}{{"no cable", []string{"h3"}, 16}, {"no LID", nil, 0}} {
+		n := expect.Value(expect.Value(parsed(t, "FT(2;2,2)").Numbered(2))(t).Degrade(tt.down))(t)
+		n = n.Renamed(func(v network.Node, i network.Info) network.Info {
+			if v == 3 {
+				i.LID = tt.lid
+			}
+			return i
+		})
+		tables := expect.Value(engines.Compute(engines.MinMax, n, engines.Options{}))(t)
+		tables.Bits = []uint8{0, 1, 2, 3}
+		p := made(t, tables, order.Options{Drop: true})
+		expect.True(t, p.Messages() == 9-3*len(tt.down) && judged(t, p).Valid, "%s: %d messages, %+v", tt.name, p.Messages(), judged(t, p))
+	}
 }
 
 // TestDescribe: the answer and the figures beside the usual order.

@@ -11,8 +11,9 @@ import (
 const (
 	gatherWork  = 12_000_000 // messages looked at, each time that two phases may exchange some
 	gatherMost  = 40_000     // times
-	gatherRanks = 512
+	gatherRanks = 1024
 	liftWork    = 1 << 20   // messages of all lifts
+	liftRanks   = 2048      // 1.3 GB
 	tables      = 4         // searches for a table
 	tableWork   = 3_000_000 // messages looked at in each
 	tableLifts  = 50
@@ -35,6 +36,10 @@ func Gather(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, least int
 	out, from := s, []*scheduler.Schedule{s}
 	keep = keep || len(r.Slow) > 0
 	free := !keep && (r.Faster || len(r.Hosts) > 0)
+	ranks := gatherRanks
+	if free { // lifts find more in less time
+		ranks /= 2
+	}
 	try := func(x *scheduler.Schedule) bool {
 		if x == nil || Time(x, t, r) >= best-1e-9 {
 			return false
@@ -43,7 +48,7 @@ func Gather(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, least int
 		return true
 	}
 	for i := range uint64(max(2, min(20, liftWork/s.Ranks/s.Ranks))) {
-		if free && best > bound+1e-9 {
+		if free && s.Ranks <= liftRanks && best > bound+1e-9 {
 			try(lifted(s, t, r, i, nil))
 		}
 	}
@@ -52,7 +57,7 @@ func Gather(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, least int
 	}
 	for _, s := range from {
 		for _, n := range slices.Compact([]int{s.Phases, max(s.Phases, choices[0].phases)}) {
-			if s.Ranks > gatherRanks || best <= bound+1e-9 {
+			if s.Ranks > ranks || best <= bound+1e-9 {
 				return out
 			}
 			g := newGathering(s, t, r, n)

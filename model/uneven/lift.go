@@ -42,7 +42,7 @@ func lifted(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, seed uint
 	if t.Divided() || t.Connected() != nil {
 		return nil
 	}
-	l := &lift{t: t, leaf: t.LeafOfRanks(), phases: s.Phases, long: slices.Repeat([]float64{1}, s.Phases), random: rand.New(rand.NewPCG(seed, 4))}
+	l := &lift{t: t, leaf: t.LeafOfRanks(), phases: s.Phases, slots: make([]slot, 0, n*n), long: slices.Repeat([]float64{1}, s.Phases), random: rand.New(rand.NewPCG(seed, 4))}
 	for side := range l.at {
 		l.at[side], l.open[side], l.chosen[side] = make([][]int, t.Leaves()), make([][]int, t.Leaves()), make([]bool, n)
 		for a := range t.Leaves() {
@@ -86,7 +86,7 @@ func lifted(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, seed uint
 			l.color(a, side, seed)
 		}
 	}
-	var own []scheduler.Message
+	own := make([]scheduler.Message, 0, n*n)
 	for _, x := range l.slots {
 		if x.Phase < s.Phases {
 			x.Src, x.Dst = x.host[0], x.host[1]

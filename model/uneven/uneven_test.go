@@ -126,6 +126,24 @@ func TestSlowHostsOfLargeNetworks(t *testing.T) {
 	}
 }
 
+// Slow hosts and slow links of a network of 640 servers: phases exchange messages, though hosts keep them.
+func TestSlowHostsAndLinks(t *testing.T) {
+	if expect.Samples(1, 0) == 0 {
+		t.Skip("takes seconds")
+	}
+	o := expect.Value(topology.Parse("PGFT(2;16,40;1,8;1,1)"))(t)
+	tree := expect.Value(topology.New(o))(t)
+	r := topology.Rates{Hosts: []topology.SlowHost{{Rank: 137, Share: 0.5}, {Rank: 582, Share: 0.5}}}
+	for i := range 8 {
+		r.Slow = append(r.Slow, topology.SlowLink{Link: tree.Cable(5*i, i, 0), Share: 0.5})
+	}
+	tree = expect.Value(tree.Without(tree.Cable(7, 0, 0), tree.Cable(7, 1, 0), tree.Cable(9, 3, 0)))(t)
+	first, _, err := scheduler.FORS(tree, scheduler.Options{})
+	expect.Must(t, err)
+	out := uneven.Gather(first, tree, r, first.Phases, false)
+	expect.True(t, uneven.Time(out, tree, r) < uneven.Time(first, tree, r), "%g message times, %g before", uneven.Time(out, tree, r), uneven.Time(first, tree, r))
+}
+
 // What proves the bound is said where hosts are slow: a host, the messages of slow hosts over the links of a leaf or pod,
 // and those of all hosts in phases without slow ones.
 func TestProofs(t *testing.T) {

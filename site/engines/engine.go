@@ -102,14 +102,19 @@ var engines = []Engine{
 		return opensm.DFSSSP(n, cmp.Or(o.Lanes, 8))
 	}},
 	{MinMax, "any network: the fullest link as empty as possible, and virtual lanes without deadlock", func(n *network.Network, o Options) (*lft.Tables, error) {
-		t, load := minmax.Route(n, o.Bits)
+		t, load := minmax.Route(n, o.Bits, true)
 		lanes, rule := cmp.Or(o.Lanes, 8), ""
-		if err := opensm.WithLanes(t, lanes); err != nil {
-			if _, few := errors.AsType[opensm.TooFewLanes](err); !few {
-				return nil, err
-			}
+		err := opensm.WithLanes(t, lanes)
+		if tooFew(err) {
+			t, load = minmax.Route(n, o.Bits, false)
+			err = opensm.WithLanes(t, lanes)
+		}
+		switch {
+		case tooFew(err):
 			rule = fmt.Sprintf("routes go up and then down (up*/down*), since others deadlock on %s; ", show.Plural(lanes, "lane", "lanes"))
 			t, load = minmax.UpDown(n, o.Bits, o.Roots)
+		case err != nil:
+			return nil, err
 		}
 		t.Note = rule + fmt.Sprintf("the fullest link between switches carries %.6g messages; no routing goes below %.6g", load.Most, math.Ceil(load.Bound*(1-1e-9)))
 		if load.Whole > math.Ceil(load.Bound*(1-1e-9)) {
@@ -133,6 +138,11 @@ var engines = []Engine{
 		}
 		return lft.Read(o.File, n)
 	}},
+}
+
+func tooFew(err error) bool {
+	_, few := errors.AsType[opensm.TooFewLanes](err)
+	return few
 }
 
 func alone(f func(*network.Network) (*lft.Tables, error)) engine {

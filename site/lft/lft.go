@@ -46,10 +46,10 @@ func (t *Tables) Clone(engine string, n *network.Network) *Tables {
 	return &Tables{Net: n, Engine: engine, LIDs: t.LIDs, ports: slices.Clone(t.ports)}
 }
 
-// LID is the LID by which a host sends to another: the first, and the path bits of the sender.
+// LID is the LID by which a host sends to another: the first, and the path bits of the sender; 0 where it has none.
 func (t *Tables) LID(src, dst network.Node) int {
 	lid := int(t.Net.Info(dst).LID)
-	if t.Bits != nil {
+	if t.Bits != nil && lid > 0 {
 		lid += int(t.Bits[src]) & (t.Net.LIDs(dst) - 1)
 	}
 	return lid

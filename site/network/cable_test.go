@@ -198,3 +198,41 @@ func TestParts(t *testing.T) {
 	d := expect.Value(n.Degrade([]string{"leaf1-spine0", "leaf1-spine1", "h7"}))(t)
 	expect.Equal(t, fmt.Sprint(d.Parts()), "[[0 1 4 5 6] [2 3] [7]]", "parts")
 }
+
+// Path bits share the LIDs of hosts, which all have as many; a host without LIDs does not count.
+func TestPathBits(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		lmc  int
+		info func(h network.Node, i *network.Info)
+		want string
+	}{
+		{"two LIDs", 1, func(network.Node, *network.Info) {}, "[0 1 0 1 0 1]"},
+		{"four LIDs", 2, func(network.Node, *network.Info) {}, "[0 1 2 3 0 1]"},
+		{"a host without", 1, func(h network.Node, i *network.Info) {
+			if h == 2 {
+				i.LID, i.LMC = 0, 0
+			}
+		}, "[0 1 0 1 0 1]"},
+		{"one LID", 0, func(network.Node, *network.Info) {}, "each host has one LID, and no path bits"},
+		{"other LMC", 2, func(h network.Node, i *network.Info) {
+			if h == 2 {
+				i.LMC = 1
+			}
+		}, "hosts with different numbers of LIDs cannot share them: h0 has 4, h2 has 2"},
+	} {
+		n := expect.Value(network.Parse("FT(2;2,3)", tt.lmc))(t)
+		n = n.Renamed(func(v network.Node, i network.Info) network.Info {
+			if n.IsHost(v) {
+				tt.info(v, &i)
+			}
+			return i
+		})
+		bits, err := n.PathBits()
+		got := fmt.Sprint(bits)
+		if err != nil {
+			got = err.Error()
+		}
+		expect.Contains(t, got, tt.want)
+	}
+}

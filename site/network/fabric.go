@@ -10,7 +10,10 @@
 // ones; it holds no routes, opens no file and reads no clock.
 package network
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // A Node is a host or a switch.
 type Node int32
@@ -124,15 +127,22 @@ func (n *Network) LIDs(v Node) int {
 }
 
 // PathBits returns for each host what it adds to the first LID of a destination with several, if the hosts of each
-// switch are to share the LIDs equally: hosts counted by switch and port, modulo the most LIDs that a host has. Over UCX
-// it is UCX_IB_LID_PATH_BITS of the host. nil: all have one LID.
-func (n *Network) PathBits() []uint8 {
-	lids := 1
+// switch are to share the LIDs equally: hosts counted by switch and port, modulo the LIDs of a host. Over UCX
+// it is UCX_IB_LID_PATH_BITS of the host. Hosts with one LID are an error, and so are different numbers of LIDs: UCX adds
+// its bits to the first LID of every destination, and leaves out bits that the sender's own LMC does not cover.
+func (n *Network) PathBits() ([]uint8, error) {
+	lids, first := 0, NoNode
 	for h := range Node(n.Hosts()) {
-		lids = max(lids, n.LIDs(h))
+		switch count := n.LIDs(h); {
+		case count == 0:
+		case lids == 0:
+			lids, first = count, h
+		case count != lids:
+			return nil, fmt.Errorf("hosts with different numbers of LIDs cannot share them: %s has %d, %s has %d", n.Name(first), lids, n.Name(h), count)
+		}
 	}
-	if lids == 1 {
-		return nil
+	if lids < 2 {
+		return nil, errors.New("each host has one LID, and no path bits; give --lmc N, or the fabric an LMC above 0")
 	}
 	out, next := make([]uint8, n.Hosts()), 0
 	for i := range n.Switches() {
@@ -142,7 +152,7 @@ func (n *Network) PathBits() []uint8 {
 			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 func (n *Network) MaxLID() int {

@@ -181,6 +181,9 @@ func taken(o Options, s *Session, r *Report) error {
 	}
 	defer f.Close()
 	in := bufio.NewReader(f)
+	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
+		return fmt.Errorf("%s: packed with gzip, which the library of the ranks does not read; unpack it first", file)
+	}
 	if first, _ := in.Peek(len(OrderedPlan)); o.Judge != nil && string(first) == OrderedPlan {
 		made, err := o.Judge(in)
 		if err != nil {

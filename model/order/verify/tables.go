@@ -94,7 +94,7 @@ func (r *routes) walk(src, dst network.Node) []link {
 
 // offset is what src adds to the first LID of dst: as many of its path bits as dst has (LMC).
 func (r *routes) offset(src, dst network.Node) int {
-	if r.bits == nil {
+	if r.bits == nil || r.net.Info(dst).LID == 0 {
 		return 0
 	}
 	return r.bits[src] % (1 << r.net.Info(dst).LMC)
@@ -106,8 +106,11 @@ func (r *routes) sum(nodes []network.Node, meets func(src, dst int) bool) string
 	h := sha256.New()
 	out := bufio.NewWriterSize(h, 1<<16)
 	for i, v := range nodes {
-		leaf := r.net.At(v, 1)
-		fmt.Fprintf(out, "host %d %016x %d %016x %d\n", i, r.net.Key(v), r.net.Info(v).LID, r.net.Key(leaf.Node), leaf.Port)
+		leaf, guid := r.net.At(v, 1), uint64(0)
+		if leaf.Node != network.NoNode {
+			guid = r.net.Key(leaf.Node)
+		}
+		fmt.Fprintf(out, "host %d %016x %d %016x %d\n", i, r.net.Key(v), r.net.Info(v).LID, guid, leaf.Port)
 	}
 	type entry struct {
 		guid      uint64

@@ -247,6 +247,9 @@ const (
 	sweeps = 10
 )
 
+// restarts is how much work small networks repeat, with destinations in another order: destinations times links.
+const restarts = 20_000
+
 // Sweeps of annealing: at most so many, of so much work in all, destinations times links, and none where these are
 // fewer; their sharpness, and the rise of the potential that one accepts with probability 1/e, first and last.
 const (
@@ -318,9 +321,11 @@ func (g *graph) whole(bound float64, to []*destination) float64 {
 
 // Route returns tables with entries for all hosts and switches. Pairs that no path joins have no entry. With path
 // bits of hosts (network.PathBits) each LID of a host has routes of its own, for those that send to it; without, nil,
-// all have the same. Passes give whole trees anew, sweeps single switches another next link.
-// O(hosts · links · log) a pass.
-func Route(n *network.Network, bits []uint8) (*lft.Tables, Load) { return newGraph(n).route(bits) }
+// all have the same. Passes give whole trees anew, sweeps single switches another next link, and annealing, which may
+// need more virtual lanes, does so at random. O(hosts · links · log) a pass.
+func Route(n *network.Network, bits []uint8, anneal bool) (*lft.Tables, Load) {
+	return newGraph(n).route(bits, anneal)
+}
 
 // UpDown is Route with routes that go up towards the nearest of some switches, the roots, and then down, as OpenSM's
 // updn: they cannot deadlock, on one lane. Among switches equally far from roots those of a lower number are above.
@@ -355,20 +360,30 @@ func UpDown(n *network.Network, bits []uint8, roots []network.Node) (*lft.Tables
 		from, to := g.from[l], g.to[l]
 		g.up[l] = far[to] < far[from] || far[to] == far[from] && to < from
 	}
-	return g.route(bits)
+	return g.route(bits, true)
 }
 
-func (g *graph) route(bits []uint8) (*lft.Tables, Load) {
+func (g *graph) route(bits []uint8, anneal bool) (*lft.Tables, Load) {
 	n := g.net
 	to := g.destinations(bits)
 	load := Load{Most: math.Inf(1), Bound: Bound(n)}
 	load.Whole = g.whole(load.Bound, to)
-	r, best := g.router(to), [][]int32(nil)
-	r.run(max(load.Bound, 1), load.Whole*(1+1e-9), func(most float64) {
-		if most < load.Most*(1-1e-9) {
+	var best [][]int32
+	told := func(r *router) {
+		if most := r.most(); most < load.Most*(1-1e-9) {
 			load.Most, best = most, r.trees()
 		}
-	})
+	}
+	first, above := g.router(to, 0), func() bool { return load.Most > load.Whole*(1+1e-9) }
+	first.run(max(load.Bound, 1), told)
+	r := first
+	for try := 1; above() && try <= restarts/(1+len(to)*len(g.from)); try++ {
+		r = g.router(to, try)
+		r.run(max(load.Bound, 1), told)
+	}
+	if anneal && above() {
+		first.anneal(max(load.Bound, 1), told)
+	}
 	t := lft.New("minmax", n)
 	t.Bits = bits
 	for i, d := range to {
@@ -394,33 +409,36 @@ func write(t *lft.Tables, g *graph, next []int32, root, lid int, last uint8) {
 	t.Row(root)[lid] = last
 }
 
-// run gives all destinations trees, and improves them; told after each pass of the largest load. Where the least is not
-// reached it anneals: a sweep then may raise the potential, the less the later (Kirkpatrick, Gelatt and Vecchi 1983).
-func (r *router) run(bound, least float64, told func(most float64)) {
+// run gives all destinations trees, and improves them; told after each pass.
+func (r *router) run(bound float64, told func(*router)) {
 	for _, sharp := range coarse {
 		for range passes {
 			r.pass(sharp, bound)
-			told(r.most())
+			told(r)
 		}
 	}
 	r.settle(bound, told)
+}
+
+// anneal sweeps so that the potential may rise, the less the later (Kirkpatrick, Gelatt and Vecchi 1983).
+func (r *router) anneal(bound float64, told func(*router)) {
 	n := min(annealed, annealWork/(1+len(r.dests)*len(r.from)))
-	if n < fewest || r.most() <= least {
+	if n < fewest {
 		return
 	}
 	for k := range n {
 		r.sweep(annealAt, bound, hot*math.Pow(cold/hot, float64(k)/float64(n)))
-		told(r.most())
+		told(r)
 	}
 	r.settle(bound, told)
 }
 
 // settle sweeps until nothing moves.
-func (r *router) settle(bound float64, told func(most float64)) {
+func (r *router) settle(bound float64, told func(*router)) {
 	for _, sharp := range fine {
 		for range sweeps {
 			moved := r.sweep(sharp, bound, 0)
-			told(r.most())
+			told(r)
 			if !moved {
 				break
 			}
@@ -477,10 +495,10 @@ type router struct {
 	rng   *rand.Rand
 }
 
-// router takes the destinations of a switch apart from each other.
-func (g *graph) router(to []*destination) *router {
+// router takes destinations in one of many orders, those of a switch apart from each other in the first.
+func (g *graph) router(to []*destination, try int) *router {
 	r := &router{search: g.search(), load: make([]float64, len(g.from)), below: make([]float64, len(g.into)), dests: to, tree: make([][]int32, len(to)), order: make([][]int32, len(to)), rng: rand.New(rand.NewPCG(1, 1))}
-	stride := len(to)/2 + 1
+	stride := len(to)/2 + 1 + try
 	for gcd(stride, len(to)) > 1 {
 		stride++
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"evbench/site/engines"
 	"evbench/site/engines/minmax"
 	"evbench/site/engines/opensm"
 	"evbench/site/lft"
@@ -71,7 +72,7 @@ func TestRandom(t *testing.T) {
 			}
 			n = n.WithRates(rates)
 		}
-		tables, load := minmax.Route(n, nil)
+		tables, load := minmax.Route(n, nil, true)
 		got := largest(t, tables)
 		expect.MustTrue(t, math.Abs(got-load.Most) < 1e-9, "%s: %g messages on the fullest link, stated %g", n.Notation, got, load.Most)
 		expect.MustTrue(t, load.Bound <= load.Most*(1+1e-9), "%s: %g below the bound %g", n.Notation, load.Most, load.Bound)
@@ -84,7 +85,7 @@ func TestRandom(t *testing.T) {
 		}
 		for lmc := 1; load.Most > 1.05*load.Bound && lmc <= 3; lmc++ {
 			n = expect.Value(n.Numbered(lmc))(t)
-			tables, load = minmax.Route(n, n.PathBits())
+			tables, load = minmax.Route(n, expect.Value(n.PathBits())(t), true)
 			got := largest(t, tables)
 			expect.MustTrue(t, math.Abs(got-load.Most) < 1e-9 && load.Bound <= load.Most*(1+1e-9), "%s, LMC %d: %g messages on the fullest link, %+v", n.Notation, lmc, got, load)
 		}
@@ -109,7 +110,7 @@ func TestKnown(t *testing.T) {
 		{"FT(1;6)", 0}, // no link between switches
 	} {
 		n := parsed(t, tt.notation)
-		_, load := minmax.Route(n, nil)
+		_, load := minmax.Route(n, nil, true)
 		expect.True(t, math.Abs(load.Bound-tt.bound) <= 0.02*tt.bound && load.Most >= tt.bound-1e-9, "%s: %+v, want %g", tt.notation, load, tt.bound)
 	}
 }
@@ -142,7 +143,7 @@ func TestWhole(t *testing.T) {
 			expect.Must(t, b.Cable(end(pair[0]), end(pair[1])))
 		}
 		n := b.Build()
-		_, load := minmax.Route(n, nil)
+		_, load := minmax.Route(n, nil, true)
 		tables, least := lft.New("all", n), math.Inf(1)
 		var try func(h, s int)
 		try = func(h, s int) {
@@ -196,12 +197,26 @@ func arrives(tables *lft.Tables) (most float64, ok bool) {
 
 // TestLanes: virtual lanes make routes free of deadlock, or there are too few.
 func TestLanes(t *testing.T) {
-	tables, _ := minmax.Route(parsed(t, "Dragonfly(2;4;1;5)"), nil)
+	tables, _ := minmax.Route(parsed(t, "Dragonfly(2;4;1;5)"), nil, true)
 	expect.True(t, !lft.Deadlock(tables).Free(), "these routes need no lanes")
 	expect.Error(t, opensm.WithLanes(tables, 1), "1 virtual lanes are too few")
-	tables, _ = minmax.Route(parsed(t, "Dragonfly(2;4;1;5)"), nil)
+	tables, _ = minmax.Route(parsed(t, "Dragonfly(2;4;1;5)"), nil, true)
 	expect.Must(t, opensm.WithLanes(tables, 8))
 	expect.True(t, lft.Deadlock(tables).Free(), "a cycle is left")
+	for _, tt := range []struct {
+		notation string
+		lanes    int
+		most     float64
+	}{
+		{"HyperX(3,3;4)", 2, 48},         // the bound: found from another order of destinations
+		{"HyperX(4,4;6)", 2, 150},        // annealing needs a third lane
+		{"HyperX(4,4;6)", 1, 198},        // up and then down
+		{"PGFT(2;12,9;1,8;1,1)", 1, 144}, // the bound: found by annealing
+	} {
+		tables := expect.Value(engines.Compute(engines.MinMax, parsed(t, tt.notation), engines.Options{Lanes: tt.lanes}))(t)
+		got := largest(t, tables)
+		expect.True(t, lft.Deadlock(tables).Free() && got <= tt.most, "%s, %d lanes: %g messages on the fullest link, want %g at most, and no deadlock", tt.notation, tt.lanes, got, tt.most)
+	}
 }
 
 // TestUpDown: routes that go up and then down need no lanes, join all hosts, on trees with one set of top switches as
@@ -215,7 +230,7 @@ func TestUpDown(t *testing.T) {
 		tables, load := minmax.UpDown(n, nil, nil)
 		expect.True(t, largest(t, tables) == load.Most && lft.Deadlock(tables).Free(), "%s: %g messages on the fullest link, stated %g, or a deadlock", tt.notation, largest(t, tables), load.Most)
 		if tt.even {
-			_, free := minmax.Route(n, nil)
+			_, free := minmax.Route(n, nil, true)
 			expect.True(t, load.Most <= free.Most, "%s: %g messages on the fullest link, %g without the rule", tt.notation, load.Most, free.Most)
 			continue
 		}
@@ -235,7 +250,7 @@ func TestUpDown(t *testing.T) {
 func TestParts(t *testing.T) {
 	n := parsed(t, "FT(2;2,2)")
 	n = expect.Value(n.Degrade([]string{"s1_0-s2_0", "s1_0-s2_1"}))(t)
-	tables, _ := minmax.Route(n, nil)
+	tables, _ := minmax.Route(n, nil, true)
 	_, fault := tables.Route(0, int(n.Info(2).LID))
 	expect.Equal(t, fault, lft.NoEntry, "a route where there is none")
 	_, fault = tables.Route(0, int(n.Info(1).LID))
@@ -247,7 +262,7 @@ func BenchmarkRoute(b *testing.B) {
 		b.Run(notation, func(b *testing.B) {
 			n := parsed(b, notation)
 			for b.Loop() {
-				_, load := minmax.Route(n, nil)
+				_, load := minmax.Route(n, nil, true)
 				b.ReportMetric(load.Most/load.Bound, "of-bound")
 			}
 		})
