@@ -102,17 +102,18 @@ var engines = []Engine{
 		return opensm.DFSSSP(n, cmp.Or(o.Lanes, 8))
 	}},
 	{MinMax, "any network: the fullest link as empty as possible, and virtual lanes without deadlock", func(n *network.Network, o Options) (*lft.Tables, error) {
-		t, load := minmax.Route(n, o.Bits, true)
+		x := minmax.New(n, o.Bits)
+		t, load := x.Route(true)
 		lanes, rule := cmp.Or(o.Lanes, 8), ""
 		err := opensm.WithLanes(t, lanes)
 		if tooFew(err) {
-			t, load = minmax.Route(n, o.Bits, false)
+			t, load = x.Route(false)
 			err = opensm.WithLanes(t, lanes)
 		}
 		switch {
 		case tooFew(err):
 			rule = fmt.Sprintf("routes go up and then down (up*/down*), since others deadlock on %s; ", show.Plural(lanes, "lane", "lanes"))
-			t, load = minmax.UpDown(n, o.Bits, o.Roots)
+			t, load = x.UpDown(o.Roots)
 		case err != nil:
 			return nil, err
 		}

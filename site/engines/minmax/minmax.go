@@ -2,9 +2,9 @@
 // messages as possible, in a network of any shape?
 //
 // Each LID has one next port at a switch, as forwarding tables have; a host has one LID, or several that senders
-// share by their path bits. The least largest load of
-// routes that may be split is a linear program (minimum-maximum multicommodity flow); Bound proves a
-// lower bound of it by weights of links, Route chooses trees by the same kind of weights: the tree of
+// share by their path bits. The least largest load of routes that may be split is a linear program
+// (minimum-maximum multicommodity flow); Bound proves a
+// lower bound of it by weights of links, New chooses trees by the same kind of weights: the tree of
 // each destination in turn is taken out and replaced by the shortest one, where a link is the longer the
 // fuller it is (the exponential potential of Plotkin, Shmoys and Tardos, 1995). Routes may be longer than
 // the shortest and may deadlock; package opensm gives them virtual lanes. UpDown takes routes that go up first and then
@@ -319,19 +319,68 @@ func (g *graph) whole(bound float64, to []*destination) float64 {
 	}
 }
 
-// Route returns tables with entries for all hosts and switches. Pairs that no path joins have no entry. With path
-// bits of hosts (network.PathBits) each LID of a host has routes of its own, for those that send to it; without, nil,
-// all have the same. Passes give whole trees anew, sweeps single switches another next link, and annealing, which may
-// need more virtual lanes, does so at random. O(hosts · links · log) a pass.
-func Route(n *network.Network, bits []uint8, anneal bool) (*lft.Tables, Load) {
-	return newGraph(n).route(bits, anneal)
+// An Exchange is an all-to-all exchange in a network, with its bounds and the trees that searches found.
+type Exchange struct {
+	*graph
+	bits            []uint8
+	to              []*destination
+	load            Load // the bounds
+	last            *router
+	plain, annealed trees
+}
+
+// trees are the links of switches by destination, and the load of the fullest link.
+type trees struct {
+	next [][]int32
+	most float64
+}
+
+// New finds trees for all hosts. With path bits of hosts (network.PathBits) each LID of a host has routes of its own,
+// for those that send to it; without, nil, all have the same. Passes give whole trees anew, sweeps single switches
+// another next link, and annealing does so at random. O(hosts · links · log) a pass.
+func New(n *network.Network, bits []uint8) *Exchange {
+	x := &Exchange{graph: newGraph(n), bits: bits, load: Load{Bound: Bound(n)}}
+	x.to = x.destinations(bits)
+	x.load.Whole = x.whole(x.load.Bound, x.to)
+	x.find()
+	return x
+}
+
+func (x *Exchange) find() {
+	bound, best := max(x.load.Bound, 1), trees{most: math.Inf(1)}
+	told := func(r *router) {
+		if most := r.most(); most < best.most*(1-1e-9) {
+			best = trees{r.trees(), most}
+		}
+	}
+	first, above := x.router(x.to, 0), func() bool { return best.most > x.load.Whole*(1+1e-9) }
+	first.run(bound, told)
+	x.last = first
+	for try := 1; above() && try <= restarts/(1+len(x.to)*len(x.from)); try++ {
+		x.last = x.router(x.to, try)
+		x.last.run(bound, told)
+	}
+	if x.plain = best; above() {
+		first.anneal(bound, told)
+	}
+	x.annealed = best
+}
+
+// Route returns tables with entries for all hosts and switches. Pairs that no path joins have no entry. Annealed ones
+// may need more virtual lanes.
+func (x *Exchange) Route(annealed bool) (*lft.Tables, Load) {
+	if annealed {
+		return x.tables(x.annealed)
+	}
+	return x.tables(x.plain)
 }
 
 // UpDown is Route with routes that go up towards the nearest of some switches, the roots, and then down, as OpenSM's
 // updn: they cannot deadlock, on one lane. Among switches equally far from roots those of a lower number are above.
 // Without roots they are the top switches of a tree, or the switch with the least sum of distances; in parts that they
 // do not reach this one in any case.
-func UpDown(n *network.Network, bits []uint8, roots []network.Node) (*lft.Tables, Load) {
+func (x *Exchange) UpDown(roots []network.Node) (*lft.Tables, Load) {
+	n := x.net
 	if len(roots) == 0 {
 		roots, _ = network.DetectRoots(n) // nil: no tree
 	}
@@ -354,47 +403,31 @@ func UpDown(n *network.Network, bits []uint8, roots []network.Node) (*lft.Tables
 		}
 		roots = append(slices.Clone(roots), central)
 	}
-	g, far := newGraph(n), n.Distances(roots...)
+	g, far := *x.graph, n.Distances(roots...)
 	g.up = make([]bool, len(g.from))
 	for l := range g.up {
 		from, to := g.from[l], g.to[l]
 		g.up[l] = far[to] < far[from] || far[to] == far[from] && to < from
 	}
-	return g.route(bits, true)
+	directed := &Exchange{graph: &g, bits: x.bits, to: x.to, load: x.load}
+	directed.find()
+	return directed.Route(true)
 }
 
-func (g *graph) route(bits []uint8, anneal bool) (*lft.Tables, Load) {
-	n := g.net
-	to := g.destinations(bits)
-	load := Load{Most: math.Inf(1), Bound: Bound(n)}
-	load.Whole = g.whole(load.Bound, to)
-	var best [][]int32
-	told := func(r *router) {
-		if most := r.most(); most < load.Most*(1-1e-9) {
-			load.Most, best = most, r.trees()
-		}
-	}
-	first, above := g.router(to, 0), func() bool { return load.Most > load.Whole*(1+1e-9) }
-	first.run(max(load.Bound, 1), told)
-	r := first
-	for try := 1; above() && try <= restarts/(1+len(to)*len(g.from)); try++ {
-		r = g.router(to, try)
-		r.run(max(load.Bound, 1), told)
-	}
-	if anneal && above() {
-		first.anneal(max(load.Bound, 1), told)
-	}
+func (x *Exchange) tables(best trees) (*lft.Tables, Load) {
+	n, load := x.net, x.load
+	load.Most = best.most
 	t := lft.New("minmax", n)
-	t.Bits = bits
-	for i, d := range to {
+	t.Bits = x.bits
+	for i, d := range x.to {
 		for lid := d.lid; lid < d.lid+d.lids; lid++ {
-			write(t, g, best[i], d.root, lid, n.Leaf(d.host).Port)
+			write(t, x.graph, best.next[i], d.root, lid, n.Leaf(d.host).Port)
 		}
 	}
 	for i := range n.Switches() {
 		if lid := int(n.Info(n.Switch(i)).LID); lid > 0 {
-			r.towards(i)
-			write(t, g, r.next, i, lid, 0)
+			x.last.towards(i)
+			write(t, x.graph, x.last.next, i, lid, 0)
 		}
 	}
 	return t, load

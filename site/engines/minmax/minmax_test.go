@@ -72,7 +72,7 @@ func TestRandom(t *testing.T) {
 			}
 			n = n.WithRates(rates)
 		}
-		tables, load := minmax.Route(n, nil, true)
+		tables, load := minmax.New(n, nil).Route(true)
 		got := largest(t, tables)
 		expect.MustTrue(t, math.Abs(got-load.Most) < 1e-9, "%s: %g messages on the fullest link, stated %g", n.Notation, got, load.Most)
 		expect.MustTrue(t, load.Bound <= load.Most*(1+1e-9), "%s: %g below the bound %g", n.Notation, load.Most, load.Bound)
@@ -85,7 +85,7 @@ func TestRandom(t *testing.T) {
 		}
 		for lmc := 1; load.Most > 1.05*load.Bound && lmc <= 3; lmc++ {
 			n = expect.Value(n.Numbered(lmc))(t)
-			tables, load = minmax.Route(n, expect.Value(n.PathBits())(t), true)
+			tables, load = minmax.New(n, expect.Value(n.PathBits())(t)).Route(true)
 			got := largest(t, tables)
 			expect.MustTrue(t, math.Abs(got-load.Most) < 1e-9 && load.Bound <= load.Most*(1+1e-9), "%s, LMC %d: %g messages on the fullest link, %+v", n.Notation, lmc, got, load)
 		}
@@ -110,7 +110,7 @@ func TestKnown(t *testing.T) {
 		{"FT(1;6)", 0}, // no link between switches
 	} {
 		n := parsed(t, tt.notation)
-		_, load := minmax.Route(n, nil, true)
+		_, load := minmax.New(n, nil).Route(true)
 		expect.True(t, math.Abs(load.Bound-tt.bound) <= 0.02*tt.bound && load.Most >= tt.bound-1e-9, "%s: %+v, want %g", tt.notation, load, tt.bound)
 	}
 }
@@ -143,7 +143,7 @@ func TestWhole(t *testing.T) {
 			expect.Must(t, b.Cable(end(pair[0]), end(pair[1])))
 		}
 		n := b.Build()
-		_, load := minmax.Route(n, nil, true)
+		_, load := minmax.New(n, nil).Route(true)
 		tables, least := lft.New("all", n), math.Inf(1)
 		var try func(h, s int)
 		try = func(h, s int) {
@@ -197,10 +197,10 @@ func arrives(tables *lft.Tables) (most float64, ok bool) {
 
 // TestLanes: virtual lanes make routes free of deadlock, or there are too few.
 func TestLanes(t *testing.T) {
-	tables, _ := minmax.Route(parsed(t, "Dragonfly(2;4;1;5)"), nil, true)
+	tables, _ := minmax.New(parsed(t, "Dragonfly(2;4;1;5)"), nil).Route(true)
 	expect.True(t, !lft.Deadlock(tables).Free(), "these routes need no lanes")
 	expect.Error(t, opensm.WithLanes(tables, 1), "1 virtual lanes are too few")
-	tables, _ = minmax.Route(parsed(t, "Dragonfly(2;4;1;5)"), nil, true)
+	tables, _ = minmax.New(parsed(t, "Dragonfly(2;4;1;5)"), nil).Route(true)
 	expect.Must(t, opensm.WithLanes(tables, 8))
 	expect.True(t, lft.Deadlock(tables).Free(), "a cycle is left")
 	for _, tt := range []struct {
@@ -227,21 +227,21 @@ func TestUpDown(t *testing.T) {
 		even     bool
 	}{{"FT(2;4,4)", true}, {"PGFT(3;4,4,4;1,4,4;1,1,1)", true}, {"Dragonfly(2;4;2;9)", false}, {"HyperX(3,4;3)", false}, {"Jellyfish(20;4;2;3)", false}} {
 		n := parsed(t, tt.notation)
-		tables, load := minmax.UpDown(n, nil, nil)
+		tables, load := minmax.New(n, nil).UpDown(nil)
 		expect.True(t, largest(t, tables) == load.Most && lft.Deadlock(tables).Free(), "%s: %g messages on the fullest link, stated %g, or a deadlock", tt.notation, largest(t, tables), load.Most)
 		if tt.even {
-			_, free := minmax.Route(n, nil, true)
+			_, free := minmax.New(n, nil).Route(true)
 			expect.True(t, load.Most <= free.Most, "%s: %g messages on the fullest link, %g without the rule", tt.notation, load.Most, free.Most)
 			continue
 		}
 		roots := []network.Node{n.Switch(3)}
-		tables, load = minmax.UpDown(n, nil, roots)
+		tables, load = minmax.New(n, nil).UpDown(roots)
 		updn := largest(t, expect.Value(opensm.UpDown.Route(n, roots))(t))
 		expect.True(t, lft.Deadlock(tables).Free() && load.Most < updn, "%s: %g messages on the fullest link, OpenSM's updn %g", tt.notation, load.Most, updn)
 	}
 	n := parsed(t, "FT(2;2,2)")
 	n = expect.Value(n.Degrade([]string{"s1_0-s2_0", "s1_0-s2_1"}))(t)
-	tables, _ := minmax.UpDown(n, nil, nil)
+	tables, _ := minmax.New(n, nil).UpDown(nil)
 	_, fault := tables.Route(0, int(n.Info(1).LID))
 	expect.Equal(t, fault, lft.NoFault, "the route to a neighbour")
 }
@@ -250,7 +250,7 @@ func TestUpDown(t *testing.T) {
 func TestParts(t *testing.T) {
 	n := parsed(t, "FT(2;2,2)")
 	n = expect.Value(n.Degrade([]string{"s1_0-s2_0", "s1_0-s2_1"}))(t)
-	tables, _ := minmax.Route(n, nil, true)
+	tables, _ := minmax.New(n, nil).Route(true)
 	_, fault := tables.Route(0, int(n.Info(2).LID))
 	expect.Equal(t, fault, lft.NoEntry, "a route where there is none")
 	_, fault = tables.Route(0, int(n.Info(1).LID))
@@ -262,7 +262,7 @@ func BenchmarkRoute(b *testing.B) {
 		b.Run(notation, func(b *testing.B) {
 			n := parsed(b, notation)
 			for b.Loop() {
-				_, load := minmax.Route(n, nil, true)
+				_, load := minmax.New(n, nil).Route(true)
 				b.ReportMetric(load.Most/load.Bound, "of-bound")
 			}
 		})
