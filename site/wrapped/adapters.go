@@ -81,29 +81,17 @@ func (s *Session) choose(hosts []plan.Host) {
 	}
 }
 
-// hostsIn returns the hosts in the header of a plan's text, in the order of their lines.
-func hostsIn(r io.Reader) (out []plan.Host, err error) {
-	for in := bufio.NewReader(r); ; {
-		line, err := in.ReadString('\n')
-		if err != nil || !strings.HasPrefix(line, "#") {
-			if errors.Is(err, io.EOF) {
-				err = nil
-			}
-			return out, err
-		}
-		f := strings.Fields(line)
-		if len(f) == 6 && f[1] == "x-host" {
-			out = append(out, plan.Host{Name: f[3], Adapter: f[5]})
-		}
-	}
+// A header is what the text of a plan says of its hosts, in the order of their lines, which is that of the ranks on a
+// host.
+type header struct {
+	hosts []plan.Host // with adapters
+	bits  []pathBits  // those of hosts without a line follow, by rank; nil: the plan has none
 }
 
-// A senderBits is what a rank of a plan adds to the first LID of a destination.
-type senderBits struct{ host, bits string }
+// A pathBits is what a host adds to the first LID of a destination; "" is a host without a name.
+type pathBits struct{ host, bits string }
 
-// bitsIn returns the path bits in the header of a plan's text, in the order of the lines of hosts, which is that of the
-// ranks on a host, or else by rank; nil: it has none.
-func bitsIn(r io.Reader) (out []senderBits, err error) {
+func headerIn(r io.Reader) (h header, err error) {
 	var ranks, names []string // of the lines of hosts
 	for in := bufio.NewReader(r); ; {
 		line, err := in.ReadString('\n')
@@ -111,27 +99,30 @@ func bitsIn(r io.Reader) (out []senderBits, err error) {
 			if errors.Is(err, io.EOF) {
 				err = nil
 			}
-			return out, err
+			return h, err
 		}
 		switch f := strings.Fields(line); {
 		case len(f) > 3 && f[1] == "x-host":
 			ranks, names = append(ranks, f[2]), append(names, f[3])
+			if len(f) == 6 {
+				h.hosts = append(h.hosts, plan.Host{Name: f[3], Adapter: f[5]})
+			}
 		case len(f) == 3 && f[1] == "path-bits":
 			all := strings.Split(f[2], ",")
 			for i, rank := range ranks {
 				if k, err := strconv.Atoi(rank); err == nil && k >= 0 && k < len(all) {
-					out = append(out, senderBits{names[i], all[k]})
+					h.bits = append(h.bits, pathBits{names[i], all[k]})
 				}
 			}
-			for _, bits := range all[min(len(ranks), len(all)):] { // no line names their hosts
-				out = append(out, senderBits{"", bits})
+			for _, bits := range all[min(len(ranks), len(all)):] {
+				h.bits = append(h.bits, pathBits{"", bits})
 			}
 		}
 	}
 }
 
 // send has ranks send over UCX with path bits, where their hosts have names.
-func (s *Session) send(bits []senderBits) {
+func (s *Session) send(bits []pathBits) {
 	var lists []string
 	at := map[string]int{}
 	for _, b := range bits {

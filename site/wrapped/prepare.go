@@ -136,7 +136,6 @@ func ordered(o Options, s *Session, r *Report, hosts []Host) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.Network, err)
 	}
-	s.choose(named)
 	if err := atomicfile.Write(o.Out, made.Write); err != nil {
 		return err
 	}
@@ -154,7 +153,7 @@ func ordered(o Options, s *Session, r *Report, hosts []Host) error {
 	if made.Least > 0 {
 		r.Bound = float64(away) / made.Least
 	}
-	return s.planned(o.Out)
+	return s.follow(o.Out, named)
 }
 
 // HostOf returns the host of each adapter, which follow one another; nil if each is a host.
@@ -190,7 +189,7 @@ func taken(o Options, s *Session, r *Report) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		r.Plan, r.Phases = made.Hash, made.Phases
-		return s.follow(f, file)
+		return s.follow(file, nil)
 	}
 	p, err := plan.Read(in)
 	if err != nil {
@@ -200,24 +199,12 @@ func taken(o Options, s *Session, r *Report) error {
 		return fmt.Errorf("%s: %w; plan without --readers and --builders", file, err)
 	}
 	r.Plan, r.Phases = p.Hash(), p.Phases()
-	return s.follow(f, file)
+	return s.follow(file, nil)
 }
 
-// follow has ranks follow the plan of a file, and their hosts' adapters.
-func (s *Session) follow(f *os.File, name string) error {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	hosts, err := hostsIn(f)
-	if err != nil {
-		return err
-	}
-	s.choose(hosts)
-	return s.planned(name)
-}
-
-// planned has ranks follow the plan of a file, and send with its path bits.
-func (s *Session) planned(name string) (err error) {
+// follow has ranks follow the plan of a file, use the adapters of hosts, nil meaning those in its header, and send with
+// its path bits.
+func (s *Session) follow(name string, hosts []plan.Host) (err error) {
 	if s.Order.Plan, err = filepath.Abs(name); err != nil {
 		return err
 	}
@@ -226,9 +213,16 @@ func (s *Session) planned(name string) (err error) {
 		return err
 	}
 	defer f.Close()
-	bits, err := bitsIn(f)
-	s.send(bits)
-	return err
+	h, err := headerIn(f)
+	if err != nil {
+		return err
+	}
+	if hosts == nil {
+		hosts = h.hosts
+	}
+	s.choose(hosts)
+	s.send(h.bits)
+	return nil
 }
 
 func hostsOf(ctx context.Context, o Options, l *Launcher) (out []Host, err error) {

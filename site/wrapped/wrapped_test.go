@@ -405,14 +405,14 @@ func TestJobOfAdapters(t *testing.T) {
 	s.choose(j.Plan.Hosts)
 	expect.Equal(t, s.Order.Devices, "node1/mlx5_0/mlx5_1,node0/mlx5_1/mlx5_0", "adapters for UCX")
 	expect.Contains(t, strings.Join(said, "\n"), "UCX_NET_DEVICES, unless that is set", "over other layers choose it yourself", "EVBENCH_DEVICES=node1/mlx5_0")
-	read := expect.Value(hostsIn(&b))(t)
-	s.choose(read)
+	read := expect.Value(headerIn(&b))(t)
+	s.choose(read.hosts)
 	expect.Equal(t, s.Order.Devices, "node1/mlx5_0/mlx5_1,node0/mlx5_1/mlx5_0", "adapters of the plan's file")
-	header := "# evbench plan 3\n# x-host 1 node1 1 mlx5_0\n# x-host 0 node1 1 mlx5_1\n# x-host 2 node0 2\n# hosts 3\n# path-bits 3,0,1\n# readers 0\n"
-	s.send(expect.Value(bitsIn(strings.NewReader(header + "0 0 1 -\n")))(t))
+	lines := "# evbench plan 3\n# x-host 1 node1 1 mlx5_0\n# x-host 0 node1 1 mlx5_1\n# x-host 2 node0 2\n# hosts 3\n# path-bits 3,0,1\n# readers 0\n"
+	s.send(expect.Value(headerIn(strings.NewReader(lines + "0 0 1 -\n")))(t).bits)
 	expect.Equal(t, s.Order.Bits, "node1/0/3,node0/1", "path bits of the plan's file")
 	expect.Contains(t, strings.Join(said, "\n"), "beside EVBENCH_PLAN set EVBENCH_PATH_BITS=node1/0/3,node0/1")
-	s.send(expect.Value(bitsIn(strings.NewReader(header[strings.Index(header, "# hosts"):])))(t))
+	s.send(expect.Value(headerIn(strings.NewReader(lines[strings.Index(lines, "# hosts"):])))(t).bits)
 	expect.Contains(t, said[len(said)-1], "its hosts no names: set UCX_IB_LID_PATH_BITS")
 	said = nil
 	for i := range j.Plan.Hosts {
