@@ -224,21 +224,19 @@ func tablesName(c *cli.Context) string {
 }
 
 // givenTables are the tables of --tables, or those that the engine of --engine computes, for hosts with these path bits.
-func givenTables(c *cli.Context, s *netfile.Source, bits []uint8) (*lft.Tables, error) {
+func givenTables(c *cli.Context, s *netfile.Source, bits []uint8) (t *lft.Tables, err error) {
 	if c.String("tables") != "" {
-		t, err := readRoutes(c.String("tables"), s.Net)
-		if err == nil {
-			t.Bits = bits
-		}
-		return t, err
+		t, err = readRoutes(c.String("tables"), s.Net)
+	} else {
+		t, err = proc.Made(c.Context, func() (*lft.Tables, error) {
+			return engines.Compute(c.String("engine"), s.Net, engines.Options{Roots: s.Roots, Seed: c.Uint64("seed"), Bits: bits})
+		})
 	}
-	t, err := proc.Made(c.Context, func() (*lft.Tables, error) {
-		return engines.Compute(c.String("engine"), s.Net, engines.Options{Roots: s.Roots, Seed: c.Uint64("seed"), Bits: bits})
-	})
-	if err == nil {
-		t.Bits = bits
+	if err != nil {
+		return nil, usage(err)
 	}
-	return t, usage(err)
+	t.Bits = bits
+	return t, nil
 }
 
 // pathBits are the path bits of hosts with --path-bits, else nil.

@@ -40,13 +40,19 @@ func routable(s *netfile.Source, name string) error {
 }
 
 func readRoutes(name string, n *network.Network) (*lft.Tables, error) {
-	return opened(name, func(in io.Reader) (*lft.Tables, error) {
-		in, err := netfile.Unpacked(in)
-		if err != nil {
-			return nil, wrongIn(name, err)
-		}
-		t, err := lft.Read(atomicfile.Text(in), n)
+	return openedTables(name, func(in io.Reader) (*lft.Tables, error) {
+		t, err := lft.Read(in, n)
 		return t, wrongIn(name, err)
+	})
+}
+
+// openedTables is opened for a text of tables, unpacked if it is a gzip file.
+func openedTables[T any](name string, read func(io.Reader) (T, error)) (T, error) {
+	return opened(name, func(in io.Reader) (x T, err error) {
+		if in, err = netfile.Unpacked(in); err != nil {
+			return x, wrongIn(name, err)
+		}
+		return read(atomicfile.Text(in))
 	})
 }
 
@@ -220,7 +226,7 @@ func previousRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 		return nil, err
 	}
 	said := false
-	t, err := opened(file, func(in io.Reader) (t *lft.Tables, err error) {
+	t, err := openedTables(file, func(in io.Reader) (t *lft.Tables, err error) {
 		t, said, err = lft.ReadSaved(in, n)
 		return t, wrongIn(file, err)
 	})

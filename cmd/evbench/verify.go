@@ -152,7 +152,7 @@ func verifyOrder(c *cli.Context, name string, f *order.File) error {
 
 // judgedWith are tables of a file for a judge that reads them itself: as they are, or JSON as OpenSM's text.
 func judgedWith(name string, s *netfile.Source) (with order.Tables, err error) {
-	text, err := opened(name, func(in io.Reader) ([]byte, error) { return io.ReadAll(atomicfile.Text(in)) })
+	text, err := openedTables(name, io.ReadAll)
 	if err != nil {
 		return with, err
 	}
