@@ -43,9 +43,6 @@ import (
 // fragments have one size, and a hundred thousand for one exchange of 326 servers whose sizes all
 // differ. Fluid runs on one processor. Samples name servers by position.
 func Fluid(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
-	if err := fits(j); err != nil {
-		return nil, err
-	}
 	r, err := ruleOf(j)
 	if err != nil {
 		return nil, err
@@ -61,7 +58,11 @@ func Fluid(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	return f.meter.outcome(j), nil
 }
 
+// ruleOf returns the rule of a job's mode, or why the job is wrong.
 func ruleOf(j *Job) (rule, error) {
+	if err := fits(j); err != nil {
+		return nil, err
+	}
 	switch j.Mode {
 	case modes.Sync:
 		return newLockstep(j)

@@ -58,9 +58,6 @@ func (x Lossless) params(bitPerSec float64) (credit.Params, credit.Time) {
 // When a plan takes over, packets that wait at a leaf for a link that is dead in the new plan get
 // new routes. Packets on the link, and packets that wait for it at a spine, still cross it.
 func Packets(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
-	if err := fits(j); err != nil {
-		return nil, err
-	}
 	c, err := newPacketStage(j)
 	if err != nil {
 		return nil, err

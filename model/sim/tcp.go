@@ -34,9 +34,6 @@ const ownQueue = 2
 // When a plan takes over, packets under way over a dead link are sent again over the path of the
 // new plan.
 func Streams(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
-	if err := fits(j); err != nil {
-		return nil, err
-	}
 	r, err := ruleOf(j)
 	if err != nil {
 		return nil, err

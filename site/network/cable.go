@@ -9,6 +9,9 @@ import (
 // A Cable joins two ports.
 type Cable struct{ A, B End }
 
+// Has reports whether the network has a cable of a network with the same nodes.
+func (n *Network) Has(c Cable) bool { return n.At(c.A.Node, int(c.A.Port)) == c.B }
+
 // Cables returns all cables, each once, ordered by A, the end at the lower node and port. So a
 // host's cable begins at the host and, in a network of a notation, every other at the lower level.
 func (n *Network) Cables() []Cable {

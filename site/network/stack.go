@@ -147,7 +147,8 @@ const (
 	joints    = 4
 )
 
-// joint returns by how much the first lane of a leaf, or of a switch above it, is moved, or the plane of a top switch.
+// joint returns an offset: of the first lane of a leaf (kind 0) or of a switch above a leaf (1), or of the plane of a
+// top switch (2). a and b say which.
 func (s *stacker) joint(x *story, kind, a, b int) int {
 	if s.join == nil {
 		return 0

@@ -59,7 +59,7 @@ func Summarise(whole, n *Network, roots []Node) *Summary {
 		}
 	}
 	for _, c := range whole.Cables() {
-		if n.At(c.A.Node, int(c.A.Port)) != c.B {
+		if !n.Has(c) {
 			r.Dead = append(r.Dead, whole.CableName(c))
 		}
 	}

@@ -237,7 +237,7 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 			v.Dead = f.inexact.Tree.DownNames()
 		} else {
 			for _, c := range f.whole.SwitchCables() {
-				if f.net.At(c.A.Node, int(c.A.Port)) != c.B {
+				if !f.net.Has(c) {
 					v.Dead = append(v.Dead, f.whole.CableName(c))
 				}
 			}

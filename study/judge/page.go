@@ -164,7 +164,7 @@ func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (
 		}
 		k := figure.Cable{
 			Low: at[c.A.Node], High: at[c.B.Node], Up: float64(routes[c.A]), Down: float64(routes[c.B]), Slow: f.slow[c.A] > 0,
-			Dead: c.A.Port == 0 || f.net.At(c.A.Node, int(c.A.Port)) != c.B, Deciding: deciding[c.A] || deciding[c.B],
+			Dead: c.A.Port == 0 || !f.net.Has(c), Deciding: deciding[c.A] || deciding[c.B],
 		}
 		var says []string
 		switch {
