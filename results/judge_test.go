@@ -60,7 +60,7 @@ func TestJudge(t *testing.T) {
 		{name: "busy", change: func(c *judged) { c.CPUBusy = 0.97 }, warnings: []string{"processors busy more than 90 % of the time, by this run or by others"}},
 		{name: "wholly busy, by clocks that differ", change: func(c *judged) { c.CPUBusy = 1.05 }, warnings: []string{"processors busy more than 90 % of the time, by this run or by others"}},
 		{name: "accounts of more than there is", change: func(c *judged) { c.CPUBusy = 1.06 }, warnings: []string{accounts}},
-		{name: "accounts of twice what there is", change: func(c *judged) { c.CPUBusy = 2.05 }, warnings: []string{accounts}},
+		{name: "more processor time than has passed", change: func(c *judged) { c.CPUBusy = 2.05 }, warnings: []string{accounts}},
 		{
 			name:     "too good",
 			change:   func(c *judged) { c.MeasuredEfficiency = 1.08 },

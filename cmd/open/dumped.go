@@ -59,8 +59,8 @@ func (d *dump) holds(ctx context.Context, p *plan.Plan) (sum string, err error) 
 	return sum, err
 }
 
-// A dumped network is that of a dump during a case: nothing tells when a manager loads other tables, so they are
-// read again and again.
+// A dumped network reads its tables from a command while a case runs. Nothing reports when a manager loads other
+// tables, so the command runs every second (lookAgain).
 type dumped struct {
 	*dump
 	say  func(string)

@@ -50,10 +50,13 @@ type Made struct {
 	Judged time.Duration // to judge it
 }
 
-// Workers build the events. Hold keeps them from beginning an exchange and brings them a plan, whose
-// routes are not in place yet; with nil they go on as before. It does not wait for them. Update makes every worker adopt the plan from the next exchange on.
-// Calls come one at a time. It returns once the first exchange on the plan is done; before that it
-// calls placed, when every worker has the plan. The times are since the call.
+// Workers build the events. Calls come one at a time.
+//
+// Hold keeps them from beginning an exchange and brings them a plan whose routes are not in place yet; with nil they
+// go on as before. It does not wait for them.
+//
+// Update makes every worker adopt the plan from the next exchange on. It returns once the first exchange on the plan is
+// done; before that it calls placed, when every worker has the plan. The times are since the call.
 type Workers interface {
 	Hold(p *plan.Plan)
 	Update(ctx context.Context, p *plan.Plan, placed func(from uint64)) (failover.Switch, error)

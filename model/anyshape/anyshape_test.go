@@ -138,7 +138,7 @@ func TestDeadCables(t *testing.T) {
 	expect.True(t, cut[0].Plan.Hash() != whole[0].Plan.Hash(), "the plans are one")
 	expect.Equal(t, fmt.Sprint(cut[0].FailureTexts(cut[0].Plan.Tree)), "["+a+"]", "dead cables")
 
-	// Cables drawn at random are others than those that are dead, and the same for a seed.
+	// Random cables exclude the dead ones, and depend on the seed alone.
 	_, drawn := prepare(t, text(", failures: ["+a+", {random: {count: 3, seed: 7}}]"))
 	_, again := prepare(t, text(", failure_seed: 7, failures: ["+a+", {random: {count: 3}}]"))
 	dead := drawn[0].FailureTexts(drawn[0].Plan.Tree)

@@ -171,11 +171,9 @@ func span(first, last int) string {
 	return fmt.Sprintf("%d-%d", first, last)
 }
 
-// maxLMC is the largest LMC: a host has up to 128 LIDs.
-const maxLMC = 7
-
-// Sum is the digest of all that tables say about the messages: of lines "host RANK GUID LID SWITCH PORT",
-// with switch and port 0 for a host without a cable, then, sorted, "SWITCH LID PORT" for each entry that a message needs; switches are GUIDs.
+// Sum is the digest of all that tables say about the messages: of lines "host RANK GUID LID SWITCH PORT", with switch
+// and port 0 for a host without a cable, then, sorted, "SWITCH LID PORT" for each entry that a message needs; switches
+// are GUIDs.
 func Sum(t *lft.Tables, p *Problem, nodes []network.Node) string {
 	type entry struct {
 		guid uint64
@@ -183,9 +181,9 @@ func Sum(t *lft.Tables, p *Problem, nodes []network.Node) string {
 		port uint8
 	}
 	var entries []entry
-	lids := 1 // of a destination
-	if t.Bits != nil {
-		lids = 1 << maxLMC
+	lids := 1 // of a destination that messages go to, at most
+	for _, bits := range t.Bits {
+		lids = max(lids, 1+int(bits))
 	}
 	seen := make([]int, t.Net.Switches()*lids)
 	for dst, to := range nodes {

@@ -132,7 +132,7 @@ func (s *Sized) loads() []float64 {
 	return load
 }
 
-// bound sets the bound and its witness, and how long fragments take. load is that of each link.
+// bound sets the bound, its witness and the time of each fragment. load is how long each link needs for its bytes.
 func (s *Sized) bound(load []float64) {
 	n := s.Problem.Hosts
 	phase := make([][]float64, n) // of the order of ranks, by link

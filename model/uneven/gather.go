@@ -229,8 +229,8 @@ func (g *gathering) step() int {
 	return len(both)
 }
 
-// joined returns the messages of two phases, how many are of the first, and which of those that are joined by shared
-// wires stands for all.
+// joined returns the messages of two phases, those of the first phase in front, their number n, and root. Messages
+// that share wires, directly or through others, have the same root, an index of both.
 func (g *gathering) joined(a, b int) (both []int32, n int, root func(int32) int32) {
 	both = slices.Concat(g.in[a], g.in[b])
 	n = len(g.in[a])

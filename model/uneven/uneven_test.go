@@ -100,6 +100,15 @@ func TestSlowHostsAtTheBound(t *testing.T) {
 	expect.True(t, n[false] <= expect.Samples(5, 2), "at the bound: %v", n)
 }
 
+// slowTree returns a whole tree, and the rates where some of its hosts have a share of the link rate.
+func slowTree(t *testing.T, form string, share float64, slow []int) (tree *topology.Tree, r topology.Rates) {
+	tree = expect.Value(topology.New(expect.Value(topology.Parse(form))(t)))(t)
+	for _, h := range slow {
+		r.Hosts = append(r.Hosts, topology.SlowHost{Rank: h, Share: share})
+	}
+	return tree, r
+}
+
 // Slow hosts of large networks have their messages in as few phases as they can: the plan is at the bound.
 func TestSlowHostsOfLargeNetworks(t *testing.T) {
 	for _, x := range []struct {
@@ -114,12 +123,7 @@ func TestSlowHostsOfLargeNetworks(t *testing.T) {
 		{"PGFT(2;4,32;1,2;1,1)", 0.25, []int{0, 9, 50}, 248 + 3*127},
 		{"PGFT(3;8,4,8;1,4,4;1,1,1)", 0.5, []int{0, 9, 100}, 496 + 255},
 	} {
-		o := expect.Value(topology.Parse(x.form))(t)
-		tree := expect.Value(topology.New(o))(t)
-		var r topology.Rates
-		for _, h := range x.slow {
-			r.Hosts = append(r.Hosts, topology.SlowHost{Rank: h, Share: x.share})
-		}
+		tree, r := slowTree(t, x.form, x.share, x.slow)
 		p, s, err := uneven.Build(tree, plan.Options{Schedule: "fors"}, r)
 		expect.MustTrue(t, err == nil, "%s: %v", x.form, err)
 		expect.True(t, s.Time == x.time && s.Phased == x.time && uneven.Time(p.Schedule, tree, r) == x.time, "%s: %+v", x.form, s)
@@ -131,9 +135,7 @@ func TestSlowHostsAndLinks(t *testing.T) {
 	if expect.Samples(1, 0) == 0 {
 		t.Skip("takes seconds")
 	}
-	o := expect.Value(topology.Parse("PGFT(2;16,40;1,8;1,1)"))(t)
-	tree := expect.Value(topology.New(o))(t)
-	r := topology.Rates{Hosts: []topology.SlowHost{{Rank: 137, Share: 0.5}, {Rank: 582, Share: 0.5}}}
+	tree, r := slowTree(t, "PGFT(2;16,40;1,8;1,1)", 0.5, []int{137, 582})
 	for i := range 8 {
 		r.Slow = append(r.Slow, topology.SlowLink{Link: tree.Cable(5*i, i, 0), Share: 0.5})
 	}
@@ -162,12 +164,7 @@ func TestProofs(t *testing.T) {
 		{"PGFT(2;4,6;1,3;1,1)", 0.25, []int{0, 1}, "98: optimal (proven by leaf0, server0)", []string{"bound proven by leaf0",
 			"server0 has 23 messages to send or to receive, and phases with one take 4 times as long", "leaf0 has 80 messages for other leaves, and 3 at once, 2 in phases without slow hosts"}},
 	} {
-		o := expect.Value(topology.Parse(x.form))(t)
-		tree := expect.Value(topology.New(o))(t)
-		var r topology.Rates
-		for _, h := range x.slow {
-			r.Hosts = append(r.Hosts, topology.SlowHost{Rank: h, Share: x.share})
-		}
+		tree, r := slowTree(t, x.form, x.share, x.slow)
 		_, s, err := uneven.Build(tree, plan.Options{Schedule: "fors"}, r)
 		expect.MustTrue(t, err == nil, "%s: %v", x.form, err)
 		expect.Equal(t, s.Bound(), x.bound, "%s", x.form)
