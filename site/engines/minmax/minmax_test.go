@@ -52,7 +52,7 @@ func largest(t testing.TB, tables *lft.Tables) (most float64) {
 // of routes that split messages.
 func TestRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	near, split, all := 0, 0, expect.Samples(100, 20)
+	near, split, all := 0, 0, expect.Samples(100, 12)
 	for i := range all {
 		n := parsed(t, []string{
 			fmt.Sprintf("Jellyfish(%d;%d;%d;%d)", 8+rng.IntN(16), 3+rng.IntN(3), 2+rng.IntN(4), i),
