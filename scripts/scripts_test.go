@@ -47,7 +47,7 @@ func TestGateNamesFailures(t *testing.T) {
 	git := exec.Command("git", "init", "-q", dir)
 	out, err := git.CombinedOutput()
 	expect.MustTrue(t, err == nil, "%v: %s", err, out)
-	for name, text := range map[string]string{"meets": "go func()", "single": "func one()"} {
+	for name, text := range map[string]string{"meets": "var lock sync.Mutex", "single": "func one()"} {
 		expect.Must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
 		expect.Must(t, os.WriteFile(filepath.Join(dir, name, "a.go"), []byte(text), 0o600))
 	}
