@@ -1,4 +1,4 @@
-# make bench   build and run the quick start: needs Go and make only, no root
+# make bench   build and run the quick start: needs Go and make only, no root; RUN='--rounds 1' adds options of the run
 # make check   the inner loop: format, vet, tests of the packages that differ from main, and of their importers
 # make test    the whole gate, the same that CI runs
 # make install PREFIX=/usr/local   evbench, its manual page, completion for bash, zsh, fish
@@ -17,7 +17,7 @@ NFPM        = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
 bench: build
 	@fabric=lab; bin/evbench lab doctor --quiet || { fabric=emulate; \
 		echo 'No network namespaces here (evbench lab doctor says why): taking the emulated fabric, a model.'; }; \
-	bin/evbench run --fabric $$fabric scenarios/quickstart.yaml
+	bin/evbench run --fabric $$fabric scenarios/quickstart.yaml $(RUN)
 
 # With MPI, HDF5 and verbs where their libraries are here; TAGS= builds pure Go.
 build:

@@ -26,8 +26,8 @@ const (
 	MPI           = "mpi" // MPI_Barrier of the transport: it has no Steps and is not in Kinds
 )
 
-// The forms of the tournament in which the champion's word takes a wider tree than the signals up, or
-// reaches all from the champion.
+// The forms of the tournament in which the last two tell each other, and their word takes a wider tree
+// than the signals up, or reaches all of a half from one of them.
 const (
 	Wide   = "tournament-wide"
 	Direct = "tournament-direct"
@@ -57,7 +57,7 @@ type Step struct {
 
 // Steps returns the signals of a rank in one barrier, in order. An ordered pair of ranks has at
 // most one signal. The longest chain of signals is at most 2·⌈log2 n⌉ for the tournament, ⌈log2 n⌉ + 1
-// for its direct form, between these for the wide one, 2 for central (but n-1 signals meet at rank 0
+// for its direct form (1 for two ranks), between these for the wide one, 2 for central (but n-1 signals meet at rank 0
 // twice), and ⌈log2 n⌉ for dissemination, which sends n signals in each round.
 func Steps(kind string, rank, n int) ([]Step, error) {
 	if n < 1 || rank < 0 || rank >= n {
@@ -81,30 +81,41 @@ func Steps(kind string, rank, n int) ([]Step, error) {
 // tournament implements Hensgen, Finkel and Manber (1988), with fixed winners: in round k the rank
 // that is a multiple of 2^(k+1) wins over the rank 2^k above it. A loser signals its winner and
 // waits. The champion, rank 0, knows that all ranks have arrived, and releases them down the same
-// tree or, where lag is above 1, down that of release. A rank without an opponent in a round (n is not
-// a power of two) skips that round.
+// tree. A rank without an opponent in a round (n is not a power of two) skips that round. Where lag is
+// above 1, the two ranks of the last round signal each other at once, and each releases its own half
+// down the tree of release: a step less in a row, and as many signals.
 func tournament(rank, n, lag int) []Step {
 	var up, down []Step
+	half := 0 // the lower rank of the upper half, which loses the last round
 	for d := 1; d < n; d *= 2 {
-		if rank%(2*d) != 0 {
-			winner := Step{Peer: rank - d}
-			up = append(up, Step{true, winner.Peer}, winner)
-			break
-		}
-		if loser := rank + d; loser < n {
+		half = d
+		if rank%(2*d) == d {
+			up = append(up, Step{true, rank - d}, Step{false, rank - d})
+		} else if loser := rank + d; rank%d == 0 && loser < n {
 			up = append(up, Step{false, loser})
 			down = append(down, Step{true, loser})
 		}
 	}
-	if lag > 1 && n > 1 {
-		from, to := release(rank, n, lag)
-		if down = to; rank > 0 {
-			up[len(up)-1].Peer = from
-		}
-	} else {
+	if lag == 1 || n == 1 {
 		slices.Reverse(down) // the widest subtree first: its release takes the most steps
+		return append(up, down...)
 	}
-	return append(up, down...)
+	base, size := 0, half
+	if rank >= half {
+		base, size = half, n-half
+	}
+	from, to := release(rank-base, size, lag)
+	switch rank {
+	case 0:
+		up = slices.Insert(up, len(up)-1, Step{true, half})
+	case half:
+	default:
+		up[len(up)-1].Peer = base + from
+	}
+	for _, r := range to {
+		up = append(up, Step{true, base + r})
+	}
+	return up
 }
 
 // wideLag is the lag of the wide form, a low one: where signals are really slower, it is still better
@@ -114,7 +125,7 @@ const wideLag = 2
 // release returns who tells a rank that all have arrived, and whom the rank tells, so that the last of
 // n ranks hears first if a rank sends one signal a step and each is on its way for lag steps: the
 // postal model of Bar-Noy and Kipnis (1992). With lag n-1 or more, rank 0 tells all. O(n²).
-func release(rank, n, lag int) (from int, to []Step) {
+func release(rank, n, lag int) (from int, to []int) {
 	arrives := []int{lag} // by rank that has heard: when its next signal arrives
 	for r := 1; r < n; r++ {
 		teller := slices.Index(arrives, slices.Min(arrives))
@@ -122,7 +133,7 @@ func release(rank, n, lag int) (from int, to []Step) {
 			from = teller
 		}
 		if teller == rank {
-			to = append(to, Step{true, r})
+			to = append(to, r)
 		}
 		arrives = append(arrives, arrives[teller]+lag)
 		arrives[teller]++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
@@ -110,18 +111,19 @@ func TestChain(t *testing.T) {
 	for n := 1; n <= 70; n++ {
 		rounds := bits.Len(uint(n - 1))
 		for kind, want := range map[string]int{
-			barrier.Tournament: 2 * rounds, barrier.Direct: rounds + min(1, rounds), barrier.Central: min(2, 2*rounds), barrier.Dissemination: rounds,
+			barrier.Tournament: 2 * rounds, barrier.Direct: rounds + min(1, rounds/2), barrier.Central: min(2, 2*rounds), barrier.Dissemination: rounds,
 		} {
 			got := newStage(t, kind, n, 1).chain()
 			exact := kind == barrier.Central || kind == barrier.Dissemination || n&(n-1) == 0
 			expect.False(t, got > want || exact && got != want, "%s n=%d: a chain of %d signals, want %d", kind, n, got, want)
 		}
 		wide := newStage(t, barrier.Wide, n, 1).chain()
-		expect.True(t, rounds <= wide && wide <= 2*rounds, "n=%d: a chain of %d signals where the tree down is wide", n, wide)
+		expect.True(t, rounds <= wide && wide <= max(0, 2*rounds-1), "n=%d: a chain of %d signals where the tree down is wide", n, wide)
 	}
 }
 
-// TestReleaseIsFastest holds each form's tree down, for all n from 1 to 70, against the postal model: n ranks can have heard
+// TestReleaseIsFastest holds each form's tree down, for all n from 1 to 70, against the postal model: n ranks (of the wide and the
+// direct form: those of the larger half) can have heard
 // after t steps where heard(t) ≥ n, heard(t) = heard(t-1) + heard(t-lag), and 1 before the first signal arrives.
 func TestReleaseIsFastest(t *testing.T) {
 	for n := 1; n <= 70; n++ {
@@ -137,11 +139,20 @@ func TestReleaseIsFastest(t *testing.T) {
 				}
 				return known[t]
 			}
-			want := 0
-			for heard(want) < n {
-				want++
+			want, tellers := 0, map[int]int{0: 0}
+			if form == barrier.Tournament {
+				for heard(want) < n {
+					want++
+				}
+			} else { // the last two know at once
+				half := 1 << max(0, bits.Len(uint(n-1))-1)
+				if tellers[half%n] = 0; n > 1 {
+					for heard(want) < half {
+						want++
+					}
+				}
 			}
-			got := released(t, form, n, lag)
+			got := released(t, form, n, lag, tellers)
 			exact := form != barrier.Tournament || n&(n-1) == 0
 			expect.False(t, got < want || exact && got != want, "%s n=%d: the last rank hears after %d steps, the first possible is %d", form, n, got, want)
 		}
@@ -149,8 +160,9 @@ func TestReleaseIsFastest(t *testing.T) {
 }
 
 // released plays the signals down, which are those from a rank to a higher one, step by step and returns when the last rank hears.
-func released(t *testing.T, form string, n, lag int) (last int) {
-	at := map[int]int{0: 0}
+// The ranks of at have heard from the start.
+func released(t *testing.T, form string, n, lag int, at map[int]int) (last int) {
+	first := maps.Clone(at)
 	for again := true; again; {
 		again = false
 		for r := range n {
@@ -159,7 +171,7 @@ func released(t *testing.T, form string, n, lag int) (last int) {
 				continue
 			}
 			for _, s := range steps(t, form, r, n) {
-				if !s.Send || s.Peer < r {
+				if _, knows := first[s.Peer]; knows || !s.Send || s.Peer < r {
 					continue
 				}
 				if _, told := at[s.Peer]; !told {

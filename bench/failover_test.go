@@ -92,8 +92,8 @@ warmup: 1
 control: off
 cases:
   - name: x
-    duration: 1200ms
-    failures: [{link: leaf0-spine1, at: 300ms, for: 400ms}]
+    duration: 500ms
+    failures: [{link: leaf0-spine1, at: 100ms, for: 200ms}]
     failover: `
 
 func failOver(t *testing.T, policy string, f virtual) results.Case {
@@ -149,7 +149,7 @@ func TestCableDies(t *testing.T) {
 
 // Servers that are cut off end the run with their names.
 func TestCutOffEnds(t *testing.T) {
-	text := strings.Replace(failing, "{link: leaf0-spine1, at: 300ms, for: 400ms}", "{link: leaf0-spine1, at: 300ms}, {link: leaf0-spine0, at: 400ms}", 1)
+	text := strings.Replace(failing, "{link: leaf0-spine1, at: 100ms, for: 200ms}", "{link: leaf0-spine1, at: 100ms}, {link: leaf0-spine0, at: 200ms}", 1)
 	f := &breakable{}
 	sum, err := run(t, text+"fors\n", f, &memory{})
 	expect.True(t, err != nil && strings.Contains(err.Error(), "leaf0") && len(sum.Cases) == 1 && !sum.Cases[0].Complete,
@@ -170,9 +170,9 @@ func (f lateFabric) SetLinks(ctx context.Context, links []topology.Link, up bool
 
 // A link that dies after another is back, which is heard a second later, does not end the run.
 func TestHeardLate(t *testing.T) {
-	text := strings.Replace(failing, "{link: leaf0-spine1, at: 300ms, for: 400ms}", "{link: leaf0-spine1, at: 300ms, for: 400ms}, {link: leaf0-spine0, at: 750ms}", 1)
+	text := strings.Replace(failing, "{link: leaf0-spine1, at: 100ms, for: 200ms}", "{link: leaf0-spine1, at: 100ms, for: 200ms}, {link: leaf0-spine0, at: 350ms}", 1)
 	f := &breakable{}
-	sum, err := run(t, strings.Replace(text, "1200ms", "3s", 1)+"fors\n", lateFabric{f}, &memory{})
+	sum, err := run(t, strings.Replace(text, "500ms", "2s", 1)+"fors\n", lateFabric{f}, &memory{})
 	expect.True(t, err == nil && len(sum.Cases) == 1 && sum.Cases[0].Complete && sum.Cases[0].EventsLost <= 0, "error %v, cases %+v", err, sum.Cases)
 }
 
@@ -188,10 +188,10 @@ func TestLinksChangedFromOutside(t *testing.T) {
 		t.Run(policy, func(t *testing.T) {
 			f := &breakable{}
 			f.begun = func() {
-				f.others(300*time.Millisecond, []topology.Link{{Leaf: 0, Spine: 1}}, false)
-				f.others(700*time.Millisecond, []topology.Link{{Leaf: 0, Spine: 1}}, true)
+				f.others(100*time.Millisecond, []topology.Link{{Leaf: 0, Spine: 1}}, false)
+				f.others(300*time.Millisecond, []topology.Link{{Leaf: 0, Spine: 1}}, true)
 			}
-			text := strings.Replace(failing, "    failures: [{link: leaf0-spine1, at: 300ms, for: 400ms}]\n", "", 1)
+			text := strings.Replace(failing, "    failures: [{link: leaf0-spine1, at: 100ms, for: 200ms}]\n", "", 1)
 			sum := expect.Value(run(t, strings.Replace(text, "control: off", "control: off\nrounds: 1", 1)+policy+"\n", f, &memory{}))(t)
 			c := sum.Cases[0]
 			expect.MustTrue(t, len(c.Failovers) == 2 && c.EventsLost == 0 && c.EventsDuplicate == 0 && c.EventsBuilt != 0 && c.Complete,
@@ -282,8 +282,8 @@ func TestCutOffWaits(t *testing.T) {
 		{"none", one, 30 * time.Second, "1s", ""},
 	} {
 		t.Run(fmt.Sprint(tt.policy, tt.cut, tt.timeout), func(t *testing.T) {
-			text := strings.Replace(failing, "{link: leaf0-spine1, at: 300ms, for: 400ms}", fmt.Sprintf(tt.links, tt.cut), 1)
-			text = strings.NewReplacer("1200ms", (2*tt.cut + 500*time.Millisecond).String(), "interval: 20ms", "interval: 200ms").Replace(text)
+			text := strings.Replace(failing, "{link: leaf0-spine1, at: 100ms, for: 200ms}", fmt.Sprintf(tt.links, tt.cut), 1)
+			text = strings.NewReplacer("500ms", (2*tt.cut + 500*time.Millisecond).String(), "interval: 20ms", "interval: 200ms").Replace(text)
 			f := newCutOff()
 			sum, err := run(t, strings.Replace(text, "warmup: 1", "warmup: 1\ntimeout: "+tt.timeout, 1)+tt.policy+"\n", f, &memory{})
 			expect.True(t, len(sum.Cases) == 1 && sum.Cases[0].EventsLost == 0 && sum.Cases[0].EventsBuilt != 0, "cases %+v", sum.Cases)
@@ -300,7 +300,7 @@ func TestCutOffWaits(t *testing.T) {
 // Where nothing is done about a link that stays dead, it is named, and not the servers that
 // wait for each other behind it.
 func TestDeadForGood(t *testing.T) {
-	text := strings.Replace(failing, ", for: 400ms", "", 1)
+	text := strings.Replace(failing, ", for: 200ms", "", 1)
 	sum, err := run(t, strings.Replace(text, "warmup: 1", "warmup: 1\ntimeout: 1s", 1)+"none\n", newCutOff(), &memory{})
 	if err == nil || !strings.Contains(err.Error(), "nothing leads around links that are dead: leaf0-spine1") || strings.Contains(err.Error(), "nothing for") {
 		t.Errorf("error %v", err)
@@ -337,8 +337,8 @@ func TestDeadUnfollowed(t *testing.T) {
 					time.AfterFunc(600*time.Millisecond, func() { tt.back(f) })
 				}
 			}
-			text := strings.Replace(failing, "    failures: [{link: leaf0-spine1, at: 300ms, for: 400ms}]\n    failover: ", tt.failover, 1)
-			text = strings.NewReplacer("warmup: 1", "warmup: 1\nrounds: 1\ntimeout: 1s", "1200ms", "5s").Replace(text)
+			text := strings.Replace(failing, "    failures: [{link: leaf0-spine1, at: 100ms, for: 200ms}]\n    failover: ", tt.failover, 1)
+			text = strings.NewReplacer("warmup: 1", "warmup: 1\nrounds: 1\ntimeout: 1s", "500ms", "5s").Replace(text)
 			sum, err := run(t, text, f, &memory{})
 			want := `^case "x": measurement: .*` + tt.named
 			expect.True(t, err != nil && regexp.MustCompile(want).MatchString(err.Error()) && !strings.Contains(err.Error(), "nothing for"),

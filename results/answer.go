@@ -126,7 +126,7 @@ func (a *Answer) Best(cases []Case) {
 const (
 	longer = "the noise is as large as the difference: measure longer (--limit, --duration), at a lower rate (--rate auto), or on a machine with less other work"
 	again  = "one round has no interval, so the order of the cases may be noise: measure more (--rounds, --limit)"
-	slower = "the machine disturbed the control: measure at a lower rate (--rate auto), or on a machine with less other work"
+	slower = "the machine disturbed the control: measure at a lower rate or in longer phases (auto for both), or on a machine with less other work"
 )
 
 // once reports whether the cases of these names were measured in one round, which has no interval.

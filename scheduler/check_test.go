@@ -22,6 +22,7 @@ func wrong(t *topology.Tree, s *scheduler.Schedule) error {
 	n := t.Servers()
 	met, busy := make([]bool, n*n), slices.Repeat([]int{-1}, t.AllWires())
 	before := scheduler.Message{Phase: -1, Src: n}
+	leaf, wires := t.LeafOfRanks(), []topology.Wire(nil)
 	for m := range s.All() {
 		switch {
 		case m.Src == m.Dst:
@@ -32,12 +33,13 @@ func wrong(t *topology.Tree, s *scheduler.Schedule) error {
 			return fmt.Errorf("%+v after %+v: a phase is empty or messages are out of order", m, before)
 		}
 		met[m.Src*n+m.Dst], before = true, m
-		if err := wrongPath(t, s.Pinned, m); err != nil {
+		a, b := leaf[m.Src], leaf[m.Dst]
+		if err := wrongPath(t, s.Pinned, m, a, b); err != nil {
 			return err
 		}
-		wires := []topology.Wire{t.FromServer(m.Src), t.ToServer(m.Dst)}
-		if s.Pinned {
-			wires = t.Path(nil, m.Src, m.Dst, t.PathOf(m.Spine, m.Top))
+		wires = append(wires[:0], t.FromServer(m.Src), t.ToServer(m.Dst))
+		if s.Pinned && a != b {
+			wires = t.Between(wires, a, b, t.PathOf(m.Spine, m.Top))
 		}
 		for _, w := range wires {
 			if busy[w] == m.Phase {
@@ -53,9 +55,8 @@ func wrong(t *topology.Tree, s *scheduler.Schedule) error {
 	return wrongPairs(t, s, met)
 }
 
-// wrongPath returns what is wrong with the spine and the top switch of a message.
-func wrongPath(t *topology.Tree, pinned bool, m scheduler.Message) error {
-	a, b := t.Leaf(m.Src), t.Leaf(m.Dst)
+// wrongPath returns what is wrong with the spine and the top switch of a message from leaf a to leaf b.
+func wrongPath(t *topology.Tree, pinned bool, m scheduler.Message, a, b int) error {
 	switch {
 	case !pinned || a == b:
 		if m.Spine != scheduler.None || m.Top != scheduler.None {

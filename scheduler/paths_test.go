@@ -96,7 +96,7 @@ func TestPathsKnown(t *testing.T) {
 // path takes max(S-1, M0·⌈M0·q/w⌉) phases, two take max(S-1, ⌈M0²·q/w⌉).
 func TestPathsUniform(t *testing.T) {
 	t.Parallel()
-	for m0 := 2; m0 <= 12; m0++ {
+	for m0 := 2; m0 <= expect.Samples(12, 9); m0++ {
 		t.Run(fmt.Sprintf("M0=%d", m0), func(t *testing.T) {
 			t.Parallel()
 			for m1 := 2; m1 <= 12; m1++ {
@@ -252,7 +252,7 @@ func deadSet(t testing.TB, i int) *topology.Tree {
 func TestOnePath(t *testing.T) {
 	t.Parallel()
 	proven := 0
-	for i := range expect.Samples(40, 12) {
+	for i := range expect.Samples(40, 6) {
 		tr := deadSet(t, i)
 		got, b := few(t, tr, schedules.FewestPaths)
 		least, leaf := scheduler.OnePathBound(tr, b)

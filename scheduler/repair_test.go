@@ -102,7 +102,7 @@ func TestRepairLarge(t *testing.T) {
 	for f, want := range []int{360, 360, 378, 400, 425, 454, 486, 524, 567}[:expect.Samples(9, 4)] {
 		expect.Equal(t, repair(t, reduced(t, o, f), "bandwidth-optimal", scheduler.Options{}).Phases, want, "%d spines dead: phases", f)
 	}
-	for _, tt := range []struct {
+	for i, tt := range []struct {
 		o          topology.Options
 		base       string
 		dead, most int
@@ -114,6 +114,9 @@ func TestRepairLarge(t *testing.T) {
 		{topology.Options{Ports: 20, Leaves: 18, Fill: lhcbA}, "linear-shift-ports", 9, 390},
 		{topology.Options{Ports: 20, Leaves: 18, Fill: lhcbB}, "bandwidth-optimal", 9, 390},
 	} {
+		if i%2 >= expect.Samples(2, 1) {
+			continue
+		}
 		s := repair(t, random(t, tt.o, tt.dead, 1), tt.base, scheduler.Options{})
 		expect.True(t, s.Phases <= tt.most, "%s with %d dead links: %d phases, want at most %d", s.Name, tt.dead, s.Phases, tt.most)
 	}

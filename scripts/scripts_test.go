@@ -47,7 +47,7 @@ func TestGateNamesFailures(t *testing.T) {
 	git := exec.Command("git", "init", "-q", dir)
 	out, err := git.CombinedOutput()
 	expect.MustTrue(t, err == nil, "%v: %s", err, out)
-	for name, text := range map[string]string{"meets": "go func()", "single": "func one()"} {
+	for name, text := range map[string]string{"meets": "var lock sync.Mutex", "single": "func one()"} {
 		expect.Must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
 		expect.Must(t, os.WriteFile(filepath.Join(dir, name, "a.go"), []byte(text), 0o600))
 	}
@@ -79,6 +79,36 @@ esac
 	kept, _ := filepath.Glob(filepath.Join(dir, "evbench-gate.*", "*.log"))
 	expect.True(t, code == 1 && !strings.Contains(end, "evbench/ok") && strings.Contains(said, "== all others") && len(kept) >= 8,
 		"ended with %d, logs %v:\n%s", code, kept, said)
+}
+
+// Each name in the gate's lists of tests of the command is one of a test or of a script: none has lost the race
+// detector, or the libraries, with another name.
+func TestGateNamesTests(t *testing.T) {
+	var names strings.Builder
+	for _, pattern := range []string{"../cmd/evbench/*_test.go", "../cmd/evbench/testdata/script/*.txtar"} {
+		for _, file := range expect.Value(filepath.Glob(pattern))(t) {
+			if strings.HasSuffix(file, ".txtar") {
+				fmt.Fprintln(&names, strings.TrimSuffix(filepath.Base(file), ".txtar"))
+				continue
+			}
+			for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)`).FindAllStringSubmatch(string(expect.Value(os.ReadFile(file))(t)), -1) {
+				fmt.Fprintln(&names, m[1])
+			}
+		}
+	}
+	gate := string(expect.Value(os.ReadFile("gate"))(t))
+	listed := 0
+	for _, list := range regexp.MustCompile(`(?m)^(?:raced|libraries)\+?='(.*)'$`).FindAllStringSubmatch(gate, -1) {
+		tests, scripts, _ := strings.Cut(strings.Trim(list[1], "|"), "TestScript/^(")
+		for name := range strings.SplitSeq(strings.Trim(tests, "|"), "|") {
+			listed++
+			expect.True(t, regexp.MustCompile("(?m)"+name).MatchString(names.String()), "no test is called %s", name)
+		}
+		for name := range strings.SplitSeq(strings.TrimSuffix(scripts, ")$"), "|") {
+			expect.True(t, regexp.MustCompile("(?m)^"+name+"$").MatchString(names.String()), "no script is called %s", name)
+		}
+	}
+	expect.True(t, listed > 20, "%d tests are listed", listed)
 }
 
 // A change that breaks only a package that imports the changed one through another fails the inner

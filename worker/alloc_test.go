@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"testing"
 	"time"
@@ -158,7 +159,7 @@ func oneOf(tb testing.TB, c wire.Configure) (build func(), l *loop) {
 }
 
 // In steady state nothing is allocated, whatever the mode and whatever becomes of
-// the fragments. Those that nobody looks into have no buffers at all.
+// the fragments. Those that nobody looks into have no buffers at all; others hold the worker's own, too.
 func TestLoopsAllocateNothing(t *testing.T) {
 	for _, mode := range []modes.Mode{modes.Sync, modes.Unsync, modes.FreeRunning} {
 		for _, deliver := range []string{builder.DeliverBuffer, builder.DeliverDiscard} {
@@ -175,6 +176,15 @@ func TestLoopsAllocateNothing(t *testing.T) {
 			expect.True(t, got == 206 && l.fragments.asm.Count(builder.Corrupt) == 0, "%s, %s: built %d, want 206", mode, deliver, got)
 			expect.True(t, (l.fragments.bufs == nil) == (deliver == builder.DeliverDiscard),
 				"%s, %s: buffers for %d events", mode, deliver, len(l.fragments.bufs))
+			if deliver == builder.DeliverBuffer {
+				id := l.id(got - 1)
+				if mode == modes.Unsync {
+					id = got - 1
+				}
+				size := l.fragments.sizes.Of(id, c.Rank)
+				expect.True(t, bytes.Equal(l.fragments.bufs[0][c.Rank][:size], l.fragments.window.Payload(id, c.Rank, size)),
+					"%s: the last event lacks the worker's own fragment", mode)
+			}
 		}
 	}
 }

@@ -79,6 +79,22 @@ func (p *fragments) buffer(slot, source int) (body []byte, drop int) {
 }
 
 func (p *fragments) begin(now time.Duration, id uint64, epoch uint32) (slot int, err error) {
+	if slot, err = p.open(now, id, epoch); err == nil {
+		p.store(slot, id)
+	}
+	return slot, err
+}
+
+// store copies the worker's own fragment of an event to its place.
+func (p *fragments) store(slot int, id uint64) {
+	if p.keep && p.sizes.Reads(p.rank) {
+		copy(p.bufs[slot][p.rank], p.window.Payload(id, p.rank, p.sizes.Of(id, p.rank)))
+	}
+}
+
+// open begins an event and counts the worker's own fragment, which store has to copy before the event
+// is complete.
+func (p *fragments) open(now time.Duration, id uint64, epoch uint32) (slot int, err error) {
 	slot, err = p.asm.Begin(now, id, epoch)
 	if err != nil {
 		return 0, err
@@ -86,11 +102,7 @@ func (p *fragments) begin(now time.Duration, id uint64, epoch uint32) (slot int,
 	if p.bytes[slot] = 0; !p.sizes.Reads(p.rank) {
 		return slot, nil
 	}
-	size := p.sizes.Of(id, p.rank)
-	if p.keep {
-		copy(p.bufs[slot][p.rank], p.window.Payload(id, p.rank, size))
-	}
-	p.bytes[slot] = size
+	p.bytes[slot] = p.sizes.Of(id, p.rank)
 	own := builder.Header{Kind: builder.Data, Epoch: epoch, Event: id, Source: uint32(p.rank), Dest: uint32(p.rank)}
 	p.asm.Add(now, own, true)
 	return slot, nil

@@ -24,6 +24,7 @@ type unsynchronised struct {
 	limit    int   // requests outstanding per event
 	slots    []building
 	open     int   // slots in use
+	unstored []int // slots still without the worker's own fragment, which is copied once its requests can have left
 	asks     []int // ranks of the other readers, if this worker builds
 	asked    *headers
 	service  []*service
@@ -91,7 +92,7 @@ func newUnsynchronised(l *loop) *unsynchronised {
 	l.post, l.finished = make([]transport.Op, 0, 4*credits*l.n), make([]transport.Op, 64)
 	u := &unsynchronised{
 		loop: l, inbox: newInbox(l.fragments, credits), limit: l.c.Sources, slots: make([]building, credits),
-		asked: newHeaders(2 * credits * l.n), offered: make(map[stream]bool),
+		asked: newHeaders(2 * credits * l.n), offered: make(map[stream]bool), unstored: make([]int, 0, credits),
 	}
 	u.follow(&l.plans[0])
 	if u.limit == 0 {
@@ -189,6 +190,10 @@ func (u *unsynchronised) poll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for _, slot := range u.unstored { // before did completes an event
+		u.fragments.store(slot, u.slots[slot].event)
+	}
+	u.unstored = u.unstored[:0]
 	for i := range u.finished[:n] {
 		u.did(&u.finished[i])
 	}
@@ -198,13 +203,14 @@ func (u *unsynchronised) poll(ctx context.Context) error {
 func (u *unsynchronised) begin() error {
 	for u.next < len(u.queue) && u.open < len(u.slots) {
 		id, now := u.queue[u.next], u.now()
-		slot, err := u.fragments.begin(now, id, u.inUse.epoch)
+		slot, err := u.fragments.open(now, id, u.inUse.epoch)
 		if err != nil {
 			return err
 		}
 		u.next++
 		u.open++
 		u.slots[slot] = building{event: id, used: true, began: now}
+		u.unstored = append(u.unstored, slot)
 		u.tally.firstSend(now)
 		u.ask(slot, now)
 	}

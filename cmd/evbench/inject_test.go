@@ -39,7 +39,7 @@ inject:
   journal: journal
 cases:
   - {name: cut, schedule: linear-shift, failures: [leaf0-spine1]}
-  - {name: live, schedule: linear-shift, duration: 3s, failures: [{link: leaf1-spine0, at: 100ms, for: 200ms}]}
+  - {name: live, schedule: linear-shift, duration: 1s, failures: [{link: leaf1-spine0, at: 100ms, for: 200ms}]}
   - {name: whole, schedule: linear-shift}
 `
 
@@ -56,7 +56,7 @@ func TestInject(t *testing.T) {
 	dir := t.TempDir()
 	// No link comes up before the test has looked, however late it does.
 	seen := filepath.Join(t.TempDir(), "seen")
-	text := strings.Replace(fmt.Sprintf(injectScenario, "600ms"), "up: rm", "up: until test -e "+seen+"; do sleep 0.05; done; rm", 1)
+	text := strings.Replace(fmt.Sprintf(injectScenario, "300ms"), "up: rm", "up: until test -e "+seen+"; do sleep 0.05; done; rm", 1)
 	write(t, dir, "a.yaml", strings.Replace(text, "timeout: 30s", "timeout: 10m", 1))
 	p := begin(t, dir, "run", "--rounds", "1", "-v", "a.yaml", "-o", "out")
 	p.await("cut: measure")
@@ -165,14 +165,14 @@ const labInjection = `
 topology: FT(2;2,2)
 fabric: {kind: hosts}
 event: {fragment: 4KiB}
-duration: 1s
+duration: 300ms
 interval: 100ms
 timeout: 1m
 control: off
 inject: {kind: lab, lab: %q, timeout: 1m}
 cases:
   - {name: cut, schedule: linear-shift, failures: [leaf0-spine1]}
-  - {name: live, schedule: linear-shift, duration: 4s, failures: [{link: leaf1-spine0, at: 200ms, for: 400ms}]}
+  - {name: live, schedule: linear-shift, duration: 1500ms, failures: [{link: leaf1-spine0, at: 200ms, for: 400ms}]}
 `
 
 // Workers run on the servers of a real lab, whose links are taken down under

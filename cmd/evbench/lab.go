@@ -19,6 +19,7 @@ import (
 	"evbench/internal/cmdline"
 	"evbench/model/capacity"
 	"evbench/plan"
+	"evbench/results"
 	"evbench/routing"
 	"evbench/scenario"
 	"evbench/site/host"
@@ -64,19 +65,34 @@ func forecast(c *cli.Context, name string) (f capacity.Forecast, err error) {
 	return f, err
 }
 
-// forecastOf measures a small fabric and settles what the scenario leaves to the machine.
-func forecastOf(c *cli.Context, bar *live.Terminal, s *scenario.Scenario) (capacity.Forecast, error) {
+// forecastOf measures a small fabric, and that of a large tree where it fits and links carry its rate, and settles
+// what the scenario leaves to the machine.
+func forecastOf(c *cli.Context, bar *live.Terminal, s *scenario.Scenario) (f capacity.Forecast, err error) {
+	try := func(s *scenario.Scenario) (results.TriedRate, error) {
+		bar.Passing("measuring a lab of %d servers", s.Tree.Servers())
+		return tryRate(c.Context, c, measurement{scenario: s, open: open.Of(s).Open, control: open.LocalControl}, s.Fabric.Rate)
+	}
 	machine, err := capacity.MeasureMachine(s.Fabric.Kind, func(s *scenario.Scenario) (float64, error) {
-		bar.Passing("measuring a lab of %d servers, fragments of %s", s.Tree.Servers(), s.Event.Fragment)
-		tried, err := tryRate(c.Context, c, measurement{scenario: s, open: open.Of(s).Open, control: open.LocalControl}, s.Fabric.Rate)
+		tried, err := try(s)
 		return tried.Efficiency, err
 	})
 	if err != nil {
-		return capacity.Forecast{}, err
+		return f, err
 	}
-	fit, usable := open.Fit(s.Tree.Servers()), host.Usable()
-	err = capacity.NewForecast(s, machine, fit, usable).Settle(s)
-	return capacity.NewForecast(s, machine, fit, usable), err
+	now := func() capacity.Forecast {
+		return capacity.NewForecast(s, machine, open.Fit(s.Tree.Servers()), host.Usable())
+	}
+	large := capacity.Untried(s)
+	if err := now().SettleRate(s); err != nil {
+		return f, err
+	}
+	if f := now(); large && f.Fits() && f.Carried() {
+		if err := machine.MeasureTree(s, try); err != nil {
+			return f, err
+		}
+	}
+	err = now().SettlePhase(s)
+	return now(), err
 }
 
 // enterLab makes sure that this process may build labs; see lab.Enter. A process that only waited

@@ -143,6 +143,7 @@ func (s *sshServer) write(t *testing.T) {
 		fmt.Fprintf(&server, "ListenAddress %s\n", sshAddr(i))
 		fmt.Fprintf(&client, "Host %s\n  HostName %s\n", host, sshAddr(i))
 	}
+	// In a shell within a shell bash does not read .bashrc, which may start programs for each command.
 	fmt.Fprintf(&server, `HostKey %s
 AuthorizedKeysFile %s
 PidFile none
@@ -155,6 +156,7 @@ UseDNS no
 MaxStartups 500
 MaxSessions 500
 PrintMotd no
+SetEnv SHLVL=1
 `, s.path("host_key"), s.path("authorized_keys"))
 	// Port 1 of loopback is nobody's.
 	fmt.Fprintf(&client, `Host %s

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,8 +15,6 @@ import (
 	"evbench/internal/unit"
 )
 
-var flagLine = regexp.MustCompile(`^--(\S+) (\S+?)(?:\[(\S*)\])?( hidden)? +(.*)$`)
-
 // readers read values that have a range.
 var readers = map[string]func(string) (int64, error){
 	"int": whole, "uint": whole, "number": whole,
@@ -28,15 +25,20 @@ var readers = map[string]func(string) (int64, error){
 
 func whole(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
 
+// readFlag reads "--NAME,-ALIAS TYPE[LIMITS] hidden   USAGE". Every start of the program reads all flags: no
+// regular expression does.
 func readFlag(line string) (cli.Flag, check) {
-	m := flagLine.FindStringSubmatch(line)
-	hidden, usage := m[4] != "", m[5]
-	names := strings.Split(m[1], ",")
+	line, usage, _ := strings.Cut(line, " ")
+	names := strings.Split(line, ",")
+	kind, usage, _ := strings.Cut(usage, " ")
+	usage, hidden := strings.CutPrefix(usage, "hidden ")
+	usage = strings.TrimLeft(usage, " ")
+	kind, limits, _ := strings.Cut(strings.TrimSuffix(kind, "]"), "[")
 	for i := range names {
 		names[i] = strings.TrimLeft(names[i], "-")
 	}
 	name, also := names[0], names[1:]
-	kind, value, _ := strings.Cut(m[2], "=")
+	kind, value, _ := strings.Cut(kind, "=")
 	n := int64(0)
 	if read := readers[kind]; read != nil && value != "" {
 		n = limit(read, value)
@@ -46,19 +48,19 @@ func readFlag(line string) (cli.Flag, check) {
 	case "text":
 		return text, nil
 	case "size", "rate":
-		return text, inRange(name, m[3], readers[kind])
+		return text, inRange(name, limits, readers[kind])
 	case "names", "numbers", "command":
 		return text, listed(name, kind)
 	case "texts":
 		return &cli.StringSliceFlag{Name: name, Aliases: also, Usage: usage}, nil
 	case "int":
-		return &cli.IntFlag{Name: name, Aliases: also, Usage: usage, Hidden: hidden, Value: int(n)}, inRange(name, m[3], whole)
+		return &cli.IntFlag{Name: name, Aliases: also, Usage: usage, Hidden: hidden, Value: int(n)}, inRange(name, limits, whole)
 	case "uint":
 		return &cli.Uint64Flag{Name: name, Aliases: also, Usage: usage, Value: uint64(n)}, nil
 	case "number":
 		return &cli.Float64Flag{Name: name, Aliases: also, Usage: usage, Value: float64(n)}, nil
 	case "time":
-		return &cli.DurationFlag{Name: name, Aliases: also, Usage: usage, Value: time.Duration(n)}, inRange(name, m[3], readers[kind])
+		return &cli.DurationFlag{Name: name, Aliases: also, Usage: usage, Value: time.Duration(n)}, inRange(name, limits, readers[kind])
 	case "on":
 		return &cli.BoolFlag{Name: name, Aliases: also, Usage: usage}, sets(name, value)
 	}

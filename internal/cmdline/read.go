@@ -134,8 +134,10 @@ func (d Description) section(text string, groups map[string]*section) *section {
 	s := &section{}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
-		for name, word := range d.Words {
-			line = strings.ReplaceAll(line, "{"+name+"}", word)
+		if strings.Contains(line, "{") {
+			for name, word := range d.Words {
+				line = strings.ReplaceAll(line, "{"+name+"}", word)
+			}
 		}
 		switch line[0] {
 		case '>':

@@ -1,12 +1,15 @@
 package capacity
 
 import (
+	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"evbench/bench"
+	"evbench/results"
 	"evbench/scenario"
 	"evbench/testing/expect"
 )
@@ -66,18 +69,48 @@ func TestSettle(t *testing.T) {
 		phase      time.Duration
 		time       string
 	}{
-		{"large, both", "topology: FT(2;20,18)\nfabric: {rate: auto}\nevent: {phase: auto}\nlimit: 10m\n", 4e6, 330 * time.Millisecond, "at most 2 rounds of about 4m10s, for the limit is 10m0s"},
+		{"large, both", "topology: FT(2;20,18)\nfabric: {rate: auto}\nevent: {phase: auto}\nlimit: 10m\n", 2e6, 330 * time.Millisecond, "at most 2 rounds of about 4m10s, for the limit is 10m0s"},
 		{"large, phase", "topology: FT(2;20,18)\nfabric: {rate: 1Mbit/s}\nevent: {phase: auto}\nlimit: 5m\n", 1e6, 330 * time.Millisecond, "one round of about 4m10s, for the limit is 5m0s: no interval"},
-		{"large, rate", "topology: FT(2;20,18)\nfabric: {rate: auto}\nevent: {phase: 100ms}\nrounds: 2\n", 4e6, 100 * time.Millisecond, "2 rounds of about 1m20s, 2m50s in all"},
+		{"large, rate", "topology: FT(2;20,18)\nfabric: {rate: auto}\nevent: {phase: 100ms}\nrounds: 2\n", 2e6, 100 * time.Millisecond, "2 rounds of about 1m20s, 2m50s in all"},
 		{"small", "topology: FT(2;4,4)\nfabric: {rate: auto}\nevent: {phase: auto}\n", 100e6, 15 * time.Millisecond, "at most 23 rounds of about 4s, for the limit is 1m40s"},
 		{"slow", "topology: FT(2;2,2)\nfabric: {rate: 1Mbit/s}\nevent: {phase: auto}\nrounds: 1\n", 1e6, 300 * time.Millisecond, "1 round of about 22s, 22s in all"},
 	} {
 		s := expect.Value(scenario.Read("x", strings.NewReader(tt.text+"warmup: 0\ncases: [{schedule: fors}]\n")))(t)
-		expect.OK(t, NewForecast(s, m, 30, 8e9).Settle(s), tt.name)
+		expect.OK(t, NewForecast(s, m, 30, 8e9).SettleRate(s), tt.name)
+		expect.OK(t, NewForecast(s, m, 30, 8e9).SettlePhase(s), tt.name)
 		f := NewForecast(s, m, 30, 8e9)
 		f.Rounds(s, expect.Value(bench.Prepare(s))(t))
 		expect.True(t, float64(s.Fabric.Rate) == tt.rate && s.Event.Phase == tt.phase && f.Time() == tt.time, "%s: %s, %s, %q", tt.name, s.Fabric.Rate, s.Event.Phase, f.Time())
 	}
+}
+
+// The phases of a large tree are those measured on it, but for what links let pass at once; a fragment of its try
+// is well above that.
+func TestMeasureTree(t *testing.T) {
+	for _, tt := range []struct {
+		share   float64 // of the prediction
+		barrier time.Duration
+		phase   time.Duration
+	}{
+		{0.5, 14854362, 290 * time.Millisecond}, // 36 KiB at 20 Mbit/s, as long as they take with headers
+		{1.1, 11250000, 220 * time.Millisecond}, // of 32 servers, in proportion
+	} {
+		s := expect.Value(scenario.Read("x", strings.NewReader("topology: FT(2;20,18)\nfabric: {rate: 20Mbit/s}\nevent: {phase: auto}\ncases: [{}]\n")))(t)
+		m := Machine{Servers: 32, PhaseSec: 0.001, BitPerSec: 3.2e9}
+		expect.OK(t, m.MeasureTree(s, func(s *scenario.Scenario) (tried results.TriedRate, err error) {
+			return TryRate(t.Context(), s, s.Fabric.Rate, func(_ context.Context, at *scenario.Scenario, planned []bench.Planned) (results.Summary, error) {
+				expect.True(t, at.Warmup == 0 && len(planned) == 1 && at.Event.Fragment > leastFragment-100 && at.Event.Fragment < leastFragment+100, "%d, %d, %s", at.Warmup, len(planned), at.Event.Fragment)
+				return results.Summary{Cases: []results.Case{{Rates: results.Rates{MeasuredEfficiency: planned[0].Prediction.Efficiency * tt.share}}}}, nil
+			})
+		}), "")
+		f := NewForecast(s, m, 30, 8e9)
+		expect.OK(t, f.SettlePhase(s), "")
+		barrier := time.Duration(math.Round(f.BarrierSec * 1e9))
+		expect.True(t, barrier == tt.barrier && s.Event.Phase == tt.phase && m.BitPerSec == 3.2e9, "%v of the prediction: %d, %s", tt.share, barrier, s.Event.Phase)
+	}
+	m := Machine{Servers: 32}
+	s := expect.Value(scenario.Read("x", strings.NewReader("topology: FT(2;20,18)\ncases: [{}]\n")))(t)
+	expect.Error(t, m.MeasureTree(s, func(*scenario.Scenario) (tried results.TriedRate, err error) { return }), "no result from a lab of 360 servers")
 }
 
 // A machine that cannot be measured has no forecast.

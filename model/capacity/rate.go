@@ -212,12 +212,19 @@ func controlAt(s *scenario.Scenario, rate unit.Rate) (*scenario.Scenario, []benc
 	if err := at.SettleRate(rate); err != nil {
 		return nil, nil, err
 	}
+	large := Untried(&at)
 	at.Event = tryEvent(&at)
+	if large {
+		at.Event = loaded(&at)
+	}
 	if err := at.SettleRate(rate); err != nil {
 		return nil, nil, err
 	}
 	at.Cases, at.Answer, at.Control, at.Rounds, at.Warmup = nil, nil, true, scenario.Rounds{}, 1
 	at.Duration = max(tryTime, at.ExchangeTime()*(2*tryCounted-1)/2) // the measured part ends with a whole exchange
+	if large {
+		at.Warmup, at.Duration = 0, tryTime // one exchange
+	}
 	at.Interval = at.Duration
 	planned, err := bench.Prepare(&at)
 	if err != nil {
@@ -242,6 +249,12 @@ func tryEvent(s *scenario.Scenario) scenario.Event {
 		return scenario.Event{Phase: phase}
 	}
 	return scenario.Event{Fragment: s.Event.Fragment}
+}
+
+// loaded is the event of a try on a tree that is too large for tries of a rate: links do not let its fragments
+// pass at once.
+func loaded(s *scenario.Scenario) scenario.Event {
+	return scenario.Event{Phase: max(tryPhase(s.Tree.MostMessages()), shortest(s.Fabric))}
 }
 
 // tryPhase is the length of a try's phases, given their number in an exchange.

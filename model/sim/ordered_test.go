@@ -132,7 +132,7 @@ func TestOrderedInPackets(t *testing.T) {
 			continue
 		}
 		j.Duration = 30 * time.Millisecond
-		for _, perOutput := range []bool{false, true} {
+		for _, perOutput := range []bool{false, true}[:expect.Samples(2, 1)] {
 			j.Lossless = lossless(perOutput)
 			j.Lossless.Packet = 8192
 			want, got := phase(t, j).Span.Seconds(), packets(t, j).Span.Seconds()

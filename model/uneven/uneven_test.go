@@ -50,7 +50,10 @@ func TestAtTheBound(t *testing.T) {
 // the bound.
 func TestSlowHostsAtTheBound(t *testing.T) {
 	n := map[bool]int{}
-	for seed := range uint64(expect.Samples(300, 30)) {
+	for seed := range uint64(expect.Samples(300, 25)) {
+		if testing.Short() && seed == 5 {
+			continue // it takes as long as all others
+		}
 		rng := rand.New(rand.NewPCG(seed, 77))
 		form := fmt.Sprintf("PGFT(2;%d,%d;1,%d;1,%d)", 1+rng.IntN(5), 2+rng.IntN(3), 1+rng.IntN(3), 1+rng.IntN(2))
 		if seed%2 == 1 {

@@ -133,8 +133,8 @@ func (s *Script) small(d dice) int {
 
 func (Plan) control(d dice, s *Script) {
 	n := s.small(d)
-	s.Hosts, s.Duration = true, 6*time.Second
-	s.At, s.Reset = d.between(0, 4*time.Second), d.once(2)
+	s.Hosts, s.Duration = true, 4*time.Second
+	s.At, s.Reset = d.between(0, 2500*time.Millisecond), d.once(2)
 	if s.Kind != Delay {
 		return
 	}
@@ -220,7 +220,7 @@ func (Plan) severed(d dice, s *Script) {
 // once, and some that send garbage.
 func (Plan) strangers(d dice, s *Script) {
 	s.small(d)
-	s.Hosts, s.Duration = true, 8*time.Second
+	s.Hosts, s.Duration = true, 4*time.Second
 	for at := time.Duration(0); at < s.Duration; at += d.between(200*time.Millisecond, 2*time.Second) {
 		w := Wave{At: at, For: d.between(0, 4*time.Second), Connections: pick(d, 1, 20, 300, 1500)}
 		if d.once(2) {

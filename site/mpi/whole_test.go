@@ -16,7 +16,7 @@ import (
 func runWhole(t *testing.T, open func(t *testing.T, n int) []*standIn) {
 	t.Run("nobody leaves early", func(t *testing.T) {
 		for _, n := range []int{1, 2, 3, 4, 8} {
-			transporttest.Together(t, "whole", barriers(open(t, n)), 50)
+			transporttest.Together(t, "whole", barriers(open(t, n)), 20)
 		}
 	})
 	t.Run("the next group is not led astray by one that was cut short", func(t *testing.T) {

@@ -7,25 +7,25 @@ import (
 
 // unread are texts about networks, hosts and jobs that are not read, and what to give in their place.
 var unread = []struct {
-	begins     *regexp.Regexp
+	begins     string // regular expression; compiled where it is needed, not at each start of the program
 	what, give string
 }{
-	{regexp.MustCompile(`(?m)^0x[0-9a-f]{16} ".*" +\d+ .*==\(`), "the output of iblinkinfo -l", "that of iblinkinfo without -l"},
-	{regexp.MustCompile(`(?m)^Unicast lids `), "forwarding tables", "the network: the output of ibnetdiscover"},
-	{regexp.MustCompile(`(?m)^Multicast mlids `), "multicast tables", "the network: the output of ibnetdiscover"},
-	{regexp.MustCompile(`(?m)^(?:\w+: )?Switch 0x[0-9a-f]+\s*$`), "opensm.fdbs or ibdiagnet2.fdbs", "opensm-subnet.lst or ibdiagnet2.db_csv"},
-	{regexp.MustCompile(`(?m)^Switch: guid 0x[0-9a-f]+\s*$`), "opensm-lid-matrix.dump", "opensm-subnet.lst"},
-	{regexp.MustCompile(`(?m)^(?:Ca|Switch|Rt)\s*: 0x[0-9a-f]+ ports `), "a list of nodes (ibhosts, ibswitches, ibnetdiscover -l)", "the output of ibnetdiscover alone"},
-	{regexp.MustCompile(`(?m)^DR path slid `), "the steps of ibnetdiscover -s", "the output of ibnetdiscover alone"},
-	{regexp.MustCompile(`(?m)^0x[0-9a-f]{16} 0x[0-9a-f]{4} 0x[0-9a-f]{4}\s*$`), "OpenSM's guid2lid", "the network, and this file with --lids"},
-	{regexp.MustCompile(`(?m)^(?:Errors for |# Port counters: |Infiniband device '|CA '|NodeRecord dump:|sminfo: |From (?:ca|switch) \{)`), "an output of infiniband-diags about ports or nodes", "that of ibnetdiscover"},
-	{regexp.MustCompile(`(?m)^\w{3} \d{2} \d{2}:\d{2}:\d{2} \d{6} \[[0-9A-F]+\] 0x`), "a log of OpenSM", "the output of ibnetdiscover (the log is for evbench failures)"},
-	{regexp.MustCompile(`(?m)^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\S* \[\d+\] \[\d+\] `), "UFM's event log", "the output of ibnetdiscover (the log is for evbench failures)"},
-	{regexp.MustCompile(`^\s*(?:\[\s*)?\{\s*"(?:name|guid|system_guid|node_description|source_guid|destination_guid|system_name)"\s*:`), "UFM's JSON", "the output of ibnetdiscover, or ibdiagnet2.db_csv"},
-	{regexp.MustCompile(`(?m)^\s*(?:GPU|NIC)\d+\s.*(?:NV\d+|PIX|SYS|PHB)`), "the output of nvidia-smi topo", "that of ibnetdiscover"},
-	{regexp.MustCompile(`(?m)^NodeName=\S+ Arch=|^PARTITION +AVAIL`), "the output of scontrol show node or sinfo", "topology.conf, or the output of scontrol show topology"},
-	{regexp.MustCompile(`(?m)^ *JOBID +PARTITION`), "squeue's table", "the network (the table is for evbench routes jobs)"},
-	{regexp.MustCompile(`(?mi)^(?:ClusterName|SlurmctldHost|ControlMachine|NodeName)\s*=`), "Slurm's slurm.conf", "topology.conf"},
+	{`(?m)^0x[0-9a-f]{16} ".*" +\d+ .*==\(`, "the output of iblinkinfo -l", "that of iblinkinfo without -l"},
+	{`(?m)^Unicast lids `, "forwarding tables", "the network: the output of ibnetdiscover"},
+	{`(?m)^Multicast mlids `, "multicast tables", "the network: the output of ibnetdiscover"},
+	{`(?m)^(?:\w+: )?Switch 0x[0-9a-f]+\s*$`, "opensm.fdbs or ibdiagnet2.fdbs", "opensm-subnet.lst or ibdiagnet2.db_csv"},
+	{`(?m)^Switch: guid 0x[0-9a-f]+\s*$`, "opensm-lid-matrix.dump", "opensm-subnet.lst"},
+	{`(?m)^(?:Ca|Switch|Rt)\s*: 0x[0-9a-f]+ ports `, "a list of nodes (ibhosts, ibswitches, ibnetdiscover -l)", "the output of ibnetdiscover alone"},
+	{`(?m)^DR path slid `, "the steps of ibnetdiscover -s", "the output of ibnetdiscover alone"},
+	{`(?m)^0x[0-9a-f]{16} 0x[0-9a-f]{4} 0x[0-9a-f]{4}\s*$`, "OpenSM's guid2lid", "the network, and this file with --lids"},
+	{`(?m)^(?:Errors for |# Port counters: |Infiniband device '|CA '|NodeRecord dump:|sminfo: |From (?:ca|switch) \{)`, "an output of infiniband-diags about ports or nodes", "that of ibnetdiscover"},
+	{`(?m)^\w{3} \d{2} \d{2}:\d{2}:\d{2} \d{6} \[[0-9A-F]+\] 0x`, "a log of OpenSM", "the output of ibnetdiscover (the log is for evbench failures)"},
+	{`(?m)^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\S* \[\d+\] \[\d+\] `, "UFM's event log", "the output of ibnetdiscover (the log is for evbench failures)"},
+	{`^\s*(?:\[\s*)?\{\s*"(?:name|guid|system_guid|node_description|source_guid|destination_guid|system_name)"\s*:`, "UFM's JSON", "the output of ibnetdiscover, or ibdiagnet2.db_csv"},
+	{`(?m)^\s*(?:GPU|NIC)\d+\s.*(?:NV\d+|PIX|SYS|PHB)`, "the output of nvidia-smi topo", "that of ibnetdiscover"},
+	{`(?m)^NodeName=\S+ Arch=|^PARTITION +AVAIL`, "the output of scontrol show node or sinfo", "topology.conf, or the output of scontrol show topology"},
+	{`(?m)^ *JOBID +PARTITION`, "squeue's table", "the network (the table is for evbench routes jobs)"},
+	{`(?mi)^(?:ClusterName|SlurmctldHost|ControlMachine|NodeName)\s*=`, "Slurm's slurm.conf", "topology.conf"},
 }
 
 // named names a text that is not read by its kind; "" if its kind is not known.
@@ -35,7 +35,7 @@ func named(data []byte) string {
 		return "the file is empty"
 	}
 	for _, x := range unread {
-		if x.begins.Match(head) {
+		if regexp.MustCompile(x.begins).Match(head) {
 			return "this is " + x.what + ", which is not read; give " + x.give
 		}
 	}

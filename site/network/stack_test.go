@@ -16,7 +16,7 @@ import (
 // is exact its bound is that of a linear program over the network, elsewhere the bound of all routes is; plans are at
 // the bound, but 3 of 600, one phase above.
 func TestStackCapacities(t *testing.T) {
-	exact, above, all := 0, 0, expect.Samples(150, 30)
+	exact, above, all := 0, 0, expect.Samples(150, 15)
 	for seed := range uint64(all) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		form := fmt.Sprintf("PGFT(3;%d,%d,%d;1,%d,%d;1,%d,%d)", 1+rng.IntN(4), 1+rng.IntN(3), 2+rng.IntN(2), 1+rng.IntN(2), 1+rng.IntN(2), 1+rng.IntN(2), 1+rng.IntN(2))
@@ -51,7 +51,7 @@ func TestStackCapacities(t *testing.T) {
 			above++
 		}
 	}
-	expect.True(t, exact >= expect.Samples(40, 6) && above == 0, "%d exact trees; %d of %d plans are above the bound", exact, above, all)
+	expect.True(t, exact >= expect.Samples(40, 2) && above == 0, "%d exact trees; %d of %d plans are above the bound", exact, above, all)
 }
 
 // Two switches of each pod and two top switches, all joined but for one pair, by cables that are alike: planes differ

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"evbench/internal/hostlist"
@@ -31,7 +32,10 @@ var words = strings.Fields("healthy dead synchronised tournament linear-shift ft
 	"pending control copy zerocopy splice performance powersave ondemand conservative schedutil userspace linux/amd64 linux/arm64 linux/ppc64le linux/riscv64 linux/s390x")
 
 // the passes the part of a text that a pattern finds.
-func the(pattern string) rule { return regexp.MustCompile(pattern).FindString }
+func the(pattern string) rule {
+	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+	return func(text string) string { return compiled().FindString(text) }
+}
 
 // always puts one text in the place of all.
 func always(text string) rule { return func(string) string { return text } }

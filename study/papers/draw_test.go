@@ -2,7 +2,6 @@ package papers
 
 import (
 	"bytes"
-	"context"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -60,7 +59,7 @@ func TestSVG(t *testing.T) {
 		{"fig5.13", []string{"computation"}},
 		{"jobs-efi", []string{"sssp, up: at most 160, 15 without", "sar, up: at most 60, 0 without", "s1_8", "grey: none"}},
 	} {
-		f := expect.Value(Make(context.Background(), tt.name, Options{Seed: 1, Quick: true}))(t)
+		f := figureOf(t, tt.name)
 		var svg bytes.Buffer
 		expect.Must(t, f.WriteSVG(&svg))
 		got := words(t, svg.Bytes())

@@ -166,8 +166,19 @@ type run struct {
 
 var runs atomic.Int64
 
+// inMemory makes a directory for a network: TMPDIR, if it is set, says where. ibsim's library gives each program hundreds
+// of small files in it, for which a file system on a disk takes most of a test's time.
+func inMemory() (string, error) {
+	if os.Getenv("TMPDIR") == "" {
+		if dir, err := os.MkdirTemp("/dev/shm", "ibtest-"); err == nil {
+			return dir, nil
+		}
+	}
+	return os.MkdirTemp("", "ibtest-")
+}
+
 func prepare(ctx context.Context, n *network.Network, roots []network.Node) (*run, error) {
-	dir, err := os.MkdirTemp("", "ibtest-")
+	dir, err := inMemory()
 	if err != nil {
 		return nil, err
 	}

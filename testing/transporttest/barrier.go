@@ -61,7 +61,7 @@ func Named(t *testing.T, err error) {
 }
 
 func testBarrier(t *testing.T, kind string, peers []Signaller) {
-	const rounds = 50
+	const rounds = 20
 	n := len(peers)
 	var waits []func(ctx context.Context) error
 	for r, p := range peers {

@@ -87,11 +87,11 @@ func TestChoiceOfIO(t *testing.T) {
 		want  string
 	}{
 		{"phases", Group{Message: 1 << 20}, false, Copy},
-		{"posted, large", Group{Async: true, Message: 1 << 20}, false, Sendfile},
+		{"posted, large", Group{Async: true, Message: 2 * worthwhile}, false, Sendfile},
 		{"posted, just large enough", Group{Async: true, Message: worthwhile}, false, Sendfile},
 		{"posted, small", Group{Async: true, Message: worthwhile - 1}, false, Copy},
 		{"posted, of unknown size", Group{Async: true}, false, Sendfile},
-		{"emulated", Group{Async: true, Message: 1 << 20}, true, Copy},
+		{"emulated", Group{Async: true, Message: 2 * worthwhile}, true, Copy},
 		{"told to copy", Group{IO: Copy, Async: true, Message: 1 << 20}, false, Copy},
 		{"told to send files", Group{IO: Sendfile, Message: 10}, true, Sendfile},
 	} {

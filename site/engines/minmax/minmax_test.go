@@ -52,7 +52,7 @@ func largest(t testing.TB, tables *lft.Tables) (most float64) {
 // of routes that split messages.
 func TestRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	near, split, all := 0, 0, expect.Samples(100, 20)
+	near, split, all := 0, 0, expect.Samples(100, 12)
 	for i := range all {
 		n := parsed(t, []string{
 			fmt.Sprintf("Jellyfish(%d;%d;%d;%d)", 8+rng.IntN(16), 3+rng.IntN(3), 2+rng.IntN(4), i),
@@ -119,7 +119,7 @@ func TestKnown(t *testing.T) {
 // below the bound, and Route attains it.
 func TestWhole(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
-	for range 40 {
+	for range expect.Samples(40, 10) {
 		var b network.Builder
 		hosts := 3 + rng.IntN(4)
 		for h := range hosts {
@@ -225,7 +225,7 @@ func TestUpDown(t *testing.T) {
 	for _, tt := range []struct {
 		notation string
 		even     bool
-	}{{"FT(2;4,4)", true}, {"PGFT(3;4,4,4;1,4,4;1,1,1)", true}, {"Dragonfly(2;4;2;9)", false}, {"HyperX(3,4;3)", false}, {"Jellyfish(20;4;2;3)", false}} {
+	}{{"FT(2;4,4)", true}, {"PGFT(3;4,4,4;1,4,4;1,1,1)", true}, {"Dragonfly(2;4;2;9)", false}, {"HyperX(3,4;3)", false}, {"Jellyfish(20;4;2;3)", false}}[:expect.Samples(5, 3)] {
 		n := parsed(t, tt.notation)
 		tables, load := minmax.New(n, nil).UpDown(nil)
 		expect.True(t, largest(t, tables) == load.Most && lft.Deadlock(tables).Free(), "%s: %g messages on the fullest link, stated %g, or a deadlock", tt.notation, largest(t, tables), load.Most)

@@ -89,14 +89,9 @@ func TestEqualToOpenSM(t *testing.T) {
 	}
 }
 
-// few is how many of n random networks a test takes: all, or a fifth where little
+// few is how many of n random networks a test takes: all, or a tenth where little
 // time is asked for, as with the race detector.
-func few(n int) int {
-	if testing.Short() {
-		return (n + 4) / 5
-	}
-	return n
-}
+func few(n int) int { return expect.Samples(n, (n+9)/10) }
 
 func referee(t testing.TB, n *network.Network, engine string, roots []network.Node, args ...string) *lft.Tables {
 	t.Helper()
