@@ -10,6 +10,7 @@ import (
 	"evbench/bench"
 	"evbench/builder"
 	"evbench/builder/modes"
+	"evbench/fabric/lab"
 	"evbench/internal/show"
 	"evbench/internal/unit"
 	"evbench/results"
@@ -81,6 +82,9 @@ func (m *Machine) MeasureTree(s *scenario.Scenario, try func(*scenario.Scenario)
 // phases.
 const mostLost = 0.05
 
+// leastBursts is how many bursts of the rate limit a fragment of the lab has at least.
+const leastBursts = 10
+
 // perSocket is the memory in bytes of one end of a connection in the lab, with its share of buffers
 // and of the worker: 326 servers with 213,000 ends took 3.2 GB.
 const perSocket = 16 << 10
@@ -133,23 +137,27 @@ func NewForecast(s *scenario.Scenario, m Machine, inOne int, usable uint64) Fore
 func Untried(s *scenario.Scenario) bool { return leastTry(s) > RateLimit }
 
 // SettleRate sets the rate of a scenario whose rate is auto and whose tree is too large for tries (SearchRate):
-// it is a quarter of what links carry, for a packet costs more among the switches of a large tree, and barriers
-// wait for each that is late. With 326 servers on two processors phases of 60 ms take 38 ms longer at 10 Mbit/s,
-// half of what links carry, and 8 ms longer at 5 Mbit/s. The time of a run does not depend on the rate.
+// it is a sixth of what links carry, for a packet costs more among the switches of a large tree, and phases
+// wait for the last one. With 326 servers on two processors, where links carry 30 Mbit/s, phases of 60 ms take 8 ms
+// longer at 5 Mbit/s and 38 ms longer at 10 Mbit/s. The time of a run does not depend on the rate.
 func (f Forecast) SettleRate(s *scenario.Scenario) error {
 	if !s.Fabric.AutoRate || !Untried(s) {
 		return nil
 	}
-	return s.SettleRate(max(roundDown(f.CarriedBitPerSec/4), 1e6))
+	return s.SettleRate(max(roundDown(f.CarriedBitPerSec/6), 1e6))
 }
 
 // SettlePhase sets the phase of a scenario whose phase is auto, such that barriers take a twentieth of the time,
-// and a fragment is well above the bursts that links let pass at once.
+// and a fragment is ten of the bursts that links let pass at once: a link that waits for others saves one up.
 func (f Forecast) SettlePhase(s *scenario.Scenario) error {
 	if !s.Event.AutoPhase {
 		return nil
 	}
 	phase := max(time.Duration(f.BarrierSec*(1-mostLost)/mostLost*1e9), shortest(s.Fabric), tryPhaseMin)
+	if s.Fabric.Kind == scenario.Lab {
+		burst := float64(8 * lab.Burst(s.Fabric.Rate, 0))
+		phase = max(phase, time.Duration(leastBursts*burst/s.Fabric.BitPerSec()*1e9))
+	}
 	return s.SettlePhase(min(roundUp(phase), scenario.MaxPhase))
 }
 

@@ -59,7 +59,7 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// A phase that is auto lasts as long as nineteen barriers, and its fragment is no burst; a rate that is auto
+// A phase that is auto lasts as long as nineteen barriers, and its fragment is ten bursts; a rate that is auto
 // follows from the machine where the tree is too large for tries. The time is what the rounds within the limit take.
 func TestSettle(t *testing.T) {
 	m := Machine{Servers: 32, PhaseSec: 0.0015, BitPerSec: 3.2e9}
@@ -69,11 +69,11 @@ func TestSettle(t *testing.T) {
 		phase      time.Duration
 		time       string
 	}{
-		{"large, both", "topology: FT(2;20,18)\nfabric: {rate: auto}\nevent: {phase: auto}\nlimit: 10m\n", 2e6, 330 * time.Millisecond, "at most 2 rounds of about 4m10s, for the limit is 10m0s"},
-		{"large, phase", "topology: FT(2;20,18)\nfabric: {rate: 1Mbit/s}\nevent: {phase: auto}\nlimit: 5m\n", 1e6, 330 * time.Millisecond, "one round of about 4m10s, for the limit is 5m0s: no interval"},
-		{"large, rate", "topology: FT(2;20,18)\nfabric: {rate: auto}\nevent: {phase: 100ms}\nrounds: 2\n", 2e6, 100 * time.Millisecond, "2 rounds of about 1m20s, 2m50s in all"},
-		{"small", "topology: FT(2;4,4)\nfabric: {rate: auto}\nevent: {phase: auto}\n", 100e6, 15 * time.Millisecond, "at most 23 rounds of about 4s, for the limit is 1m40s"},
-		{"slow", "topology: FT(2;2,2)\nfabric: {rate: 1Mbit/s}\nevent: {phase: auto}\nrounds: 1\n", 1e6, 300 * time.Millisecond, "1 round of about 22s, 22s in all"},
+		{"large, both", "topology: FT(2;20,18)\nfabric: {rate: auto}\nevent: {phase: auto}\nlimit: 10m\n", 1e6, 1700 * time.Millisecond, "one round of about 20m30s, for the limit is 10m0s: no interval"},
+		{"large, phase", "topology: FT(2;20,18)\nfabric: {rate: 1Mbit/s}\nevent: {phase: auto}\nlimit: 5m\n", 1e6, 1700 * time.Millisecond, "one round of about 20m30s, for the limit is 5m0s: no interval"},
+		{"large, rate", "topology: FT(2;20,18)\nfabric: {rate: auto}\nevent: {phase: 100ms}\nrounds: 2\n", 1e6, 100 * time.Millisecond, "2 rounds of about 1m20s, 2m50s in all"},
+		{"small", "topology: FT(2;4,4)\nfabric: {rate: auto}\nevent: {phase: auto}\n", 100e6, 30 * time.Millisecond, "at most 21 rounds of about 5s, for the limit is 1m40s"},
+		{"slow", "topology: FT(2;2,2)\nfabric: {rate: 1Mbit/s}\nevent: {phase: auto}\nrounds: 1\n", 1e6, 1700 * time.Millisecond, "1 round of about 20s, 20s in all"},
 	} {
 		s := expect.Value(scenario.Read("x", strings.NewReader(tt.text+"warmup: 0\ncases: [{schedule: fors}]\n")))(t)
 		expect.OK(t, NewForecast(s, m, 30, 8e9).SettleRate(s), tt.name)
