@@ -72,21 +72,16 @@ func forecastOf(c *cli.Context, bar *live.Terminal, s *scenario.Scenario) (f cap
 		bar.Passing("measuring a lab of %d servers", s.Tree.Servers())
 		return tryRate(c.Context, c, measurement{scenario: s, open: open.Of(s).Open, control: open.LocalControl}, s.Fabric.Rate)
 	}
-	machine, err := capacity.MeasureMachine(s.Fabric.Kind, func(s *scenario.Scenario) (float64, error) {
-		tried, err := try(s)
-		return tried.Efficiency, err
-	})
+	machine, err := capacity.MeasureMachine(s.Fabric.Kind, try)
 	if err != nil {
 		return f, err
 	}
-	now := func() capacity.Forecast {
-		return capacity.NewForecast(s, machine, open.Fit(s.Tree.Servers()), host.Usable())
-	}
-	large := capacity.Untried(s)
+	fit, usable := open.Fit(s.Tree.Servers()), host.Usable()
+	now := func() capacity.Forecast { return capacity.NewForecast(s, machine, fit, usable) }
 	if err := now().SettleRate(s); err != nil {
 		return f, err
 	}
-	if f := now(); large && f.Fits() && f.Carried() {
+	if f := now(); capacity.Untried(s) && f.Fits() && f.Carried() {
 		if err := machine.MeasureTree(s, try); err != nil {
 			return f, err
 		}

@@ -33,9 +33,9 @@ const (
 	muchToSend    = "{phase: 10ms}" // short phases have small packets, as low rates do
 )
 
-// MeasureMachine measures this machine on a kind of fabric, the lab or the emulation; try returns the
-// efficiency of the control of a scenario at its rate (see TryRate).
-func MeasureMachine(kind string, try func(*scenario.Scenario) (float64, error)) (Machine, error) {
+// MeasureMachine measures this machine on a kind of fabric, the lab or the emulation; try has the control of a
+// scenario run at its rate (see TryRate).
+func MeasureMachine(kind string, try func(*scenario.Scenario) (results.TriedRate, error)) (Machine, error) {
 	var m Machine
 	for _, event := range []string{nothingToSend, muchToSend} {
 		text := fmt.Sprintf("topology: %s\nfabric: {kind: %s, rate: %s}\nevent: %s\ndeliver: discard\ntimeout: 1m\ncases: [{}]\n", machineTree, kind, machineRate, event)
@@ -43,26 +43,25 @@ func MeasureMachine(kind string, try func(*scenario.Scenario) (float64, error)) 
 		if err != nil {
 			return Machine{}, err
 		}
-		efficiency, err := try(s)
+		tried, err := try(s)
 		if err != nil {
 			return Machine{}, err
 		}
-		if efficiency <= 0 {
+		if tried.Efficiency <= 0 {
 			return Machine{}, fmt.Errorf("no result from a lab of %d servers", s.Tree.Servers())
 		}
 		m.Servers = s.Tree.Servers()
 		if event == nothingToSend {
-			m.PhaseSec = s.FragmentTime().Seconds() / efficiency
+			m.PhaseSec = s.FragmentTime().Seconds() / tried.Efficiency
 		} else {
-			m.BitPerSec = float64(m.Servers) * float64(machineRate) * efficiency
+			m.BitPerSec = float64(m.Servers) * float64(machineRate) * tried.Efficiency
 		}
 	}
 	return m, nil
 }
 
-// MeasureTree measures the phases of a scenario on its own tree, where that is too large for tries of a rate: there
-// messages take longer than in proportion to the servers. try is TryRate at the rate
-// of the scenario.
+// MeasureTree measures the phases of a scenario on its own tree, where that is too large for tries of a rate
+// (Untried): there messages take longer than in proportion to the servers. try is as for MeasureMachine.
 func (m *Machine) MeasureTree(s *scenario.Scenario, try func(*scenario.Scenario) (results.TriedRate, error)) error {
 	tried, err := try(s)
 	if err != nil {
@@ -153,17 +152,17 @@ func (f Forecast) SettlePhase(s *scenario.Scenario) error {
 	if !s.Event.AutoPhase {
 		return nil
 	}
-	phase := max(time.Duration(f.BarrierSec*(1-mostLost)/mostLost*1e9), shortest(s.Fabric), tryPhaseMin)
+	least := leastFragment
 	if s.Fabric.Kind == scenario.Lab {
-		burst := float64(8 * lab.Burst(s.Fabric.Rate, 0))
-		phase = max(phase, time.Duration(leastBursts*burst/s.Fabric.BitPerSec()*1e9))
+		least = leastBursts * lab.Burst(s.Fabric.Rate, 0)
 	}
+	phase := max(time.Duration(f.BarrierSec*(1-mostLost)/mostLost*1e9), lasts(s.Fabric, least), tryPhaseMin)
 	return s.SettlePhase(min(roundUp(phase), scenario.MaxPhase))
 }
 
-// shortest is how long the least fragment that tells cases apart takes at the rate of a fabric.
-func shortest(f scenario.Fabric) time.Duration {
-	return time.Duration(8 * leastFragment / f.BitPerSec() * 1e9)
+// lasts is how long so many bytes take at the rate of a fabric.
+func lasts(f scenario.Fabric, bytes int) time.Duration {
+	return time.Duration(float64(8*bytes) / f.BitPerSec() * 1e9)
 }
 
 // Rounds sets how long a round of planned cases takes: the exchanges that each throws away, and as many as

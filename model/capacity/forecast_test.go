@@ -17,12 +17,12 @@ import (
 // What a small tree takes says what a large one will: barriers grow with the servers, and
 // what all carry is shared among them.
 func TestForecast(t *testing.T) {
-	m, err := MeasureMachine("lab", func(s *scenario.Scenario) (float64, error) {
+	m, err := MeasureMachine("lab", func(s *scenario.Scenario) (results.TriedRate, error) {
 		ideal := 8 * float64(s.Event.Fragment) / float64(s.Fabric.Rate)
 		if s.Event.Phase == 0 {
-			return ideal / 0.0015, nil
+			return results.TriedRate{Efficiency: ideal / 0.0015}, nil
 		}
-		return 0.1, nil
+		return results.TriedRate{Efficiency: 0.1}, nil
 	})
 	expect.MustTrue(t, err == nil && m.Servers == 32 && m.PhaseSec >= 0.0014 && m.PhaseSec <= 0.0016 && m.BitPerSec == 3.2e9,
 		"%+v, %v; want 32 servers, 1.5 ms, 3.2 Gbit/s", m, err)
@@ -116,9 +116,9 @@ func TestMeasureTree(t *testing.T) {
 // A machine that cannot be measured has no forecast.
 func TestForecastFails(t *testing.T) {
 	no := errors.New("no lab")
-	for want, try := range map[string]func(*scenario.Scenario) (float64, error){
-		"no lab":         func(*scenario.Scenario) (float64, error) { return 0, no },
-		"no result from": func(*scenario.Scenario) (float64, error) { return 0, nil },
+	for want, try := range map[string]func(*scenario.Scenario) (results.TriedRate, error){
+		"no lab":         func(*scenario.Scenario) (tried results.TriedRate, err error) { return tried, no },
+		"no result from": func(*scenario.Scenario) (tried results.TriedRate, err error) { return },
 	} {
 		_, err := MeasureMachine("lab", try)
 		expect.Error(t, err, want)

@@ -212,19 +212,17 @@ func controlAt(s *scenario.Scenario, rate unit.Rate) (*scenario.Scenario, []benc
 	if err := at.SettleRate(rate); err != nil {
 		return nil, nil, err
 	}
-	large := Untried(&at)
-	at.Event = tryEvent(&at)
-	if large {
-		at.Event = loaded(&at)
+	counted := tryCounted
+	if Untried(&at) {
+		at.Event, at.Warmup, counted = loaded(&at), 0, 1
+	} else {
+		at.Event, at.Warmup = tryEvent(&at), 1
 	}
 	if err := at.SettleRate(rate); err != nil {
 		return nil, nil, err
 	}
-	at.Cases, at.Answer, at.Control, at.Rounds, at.Warmup = nil, nil, true, scenario.Rounds{}, 1
-	at.Duration = max(tryTime, at.ExchangeTime()*(2*tryCounted-1)/2) // the measured part ends with a whole exchange
-	if large {
-		at.Warmup, at.Duration = 0, tryTime // one exchange
-	}
+	at.Cases, at.Answer, at.Control, at.Rounds = nil, nil, true, scenario.Rounds{}
+	at.Duration = max(tryTime, at.ExchangeTime()*time.Duration(2*counted-1)/2) // the measured part ends with a whole exchange
 	at.Interval = at.Duration
 	planned, err := bench.Prepare(&at)
 	if err != nil {
@@ -251,10 +249,10 @@ func tryEvent(s *scenario.Scenario) scenario.Event {
 	return scenario.Event{Fragment: s.Event.Fragment}
 }
 
-// loaded is the event of a try on a tree that is too large for tries of a rate: links do not let its fragments
-// pass at once.
+// loaded is the event of the one exchange that is tried on a tree too large for tries of a rate: links do not let its
+// fragments pass at once.
 func loaded(s *scenario.Scenario) scenario.Event {
-	return scenario.Event{Phase: max(tryPhase(s.Tree.MostMessages()), shortest(s.Fabric))}
+	return scenario.Event{Phase: max(tryPhase(s.Tree.MostMessages()), lasts(s.Fabric, leastFragment))}
 }
 
 // tryPhase is the length of a try's phases, given their number in an exchange.

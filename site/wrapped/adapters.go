@@ -81,8 +81,8 @@ func (s *Session) choose(hosts []plan.Host) {
 	}
 }
 
-// A header is what the text of a plan says of its hosts, in the order of their lines, which is that of the ranks on a
-// host.
+// A header holds the hosts that the text of a plan lists, in the order of their lines. The ranks on a host take its
+// lines in that order.
 type header struct {
 	hosts []plan.Host // with adapters
 	bits  []pathBits  // those of hosts without a line follow, by rank; nil: the plan has none
