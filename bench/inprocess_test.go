@@ -42,6 +42,7 @@ type inProcess struct {
 	dead []topology.Link                      // whoever has taken them down
 	tell func(topology.CableEvent)            // what happens to cables
 	nets map[uint32][]*transporttest.Endpoint // by run of the session
+	left int                                  // workers that have ended
 }
 
 const linkTime = time.Millisecond
@@ -145,11 +146,25 @@ func (f *inProcess) Launch(ctx context.Context, j fabric.Job) (func() error, err
 	g, ctx := errgroup.WithContext(ctx)
 	for rank := range j.Tree.Servers() {
 		g.Go(func() error {
+			defer f.leave()
 			time.Sleep(time.Duration(rank) * f.apart)
 			return worker.Run(ctx, worker.Options{Conn: f.dial(), Token: j.Token, Server: j.Tree.Position(rank), Open: f.open})
 		})
 	}
 	return g.Wait, nil
+}
+
+func (f *inProcess) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left++
+}
+
+// gone is how many workers have ended.
+func (f *inProcess) gone() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.left
 }
 
 // memory is a sink.

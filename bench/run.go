@@ -50,6 +50,7 @@ type runner struct {
 	o        Options
 	f        fabric.Fabric
 	open     func() (results.Sink, error)
+	close    func(results.Run) error
 	sink     results.Sink // nil until all workers have joined
 	pairs    bool         // pairs are counted
 	own      bool         // each server has a processor of its own
@@ -63,6 +64,8 @@ type runner struct {
 	telling  sync.Mutex  // of progress
 	done     []*measured // slices in their order
 	sinkErr  error
+	sum      results.Summary
+	ended    bool // the results are written
 }
 
 // Work is the planned cases of a scenario, on a fabric.
@@ -72,22 +75,21 @@ type Work struct {
 	Fabric   fabric.Fabric
 	// Open is called once all workers have joined: a run that ends before leaves no results.
 	Open func() (results.Sink, error)
+	// Ended is called once when all results are written, in a run that fails before the workers
+	// are told to end. nil is allowed.
+	Ended func(results.Run) error
 }
 
 // Run measures. The summary covers everything measured, even if an error or ctx ended the run
 // early; it is then marked.
 func Run(ctx context.Context, w Work, o Options) (results.Summary, error) {
 	s := w.Scenario
-	r := &runner{s: s, o: o, f: w.Fabric, open: w.Open, cases: w.Cases, plan: rounds{Rounds: s.Rounds, seed: s.Seed, cases: len(w.Cases)}}
+	r := &runner{s: s, o: o, f: w.Fabric, open: w.Open, close: w.Ended, cases: w.Cases, plan: rounds{Rounds: s.Rounds, seed: s.Seed, cases: len(w.Cases)}}
 	if r.o.JoinTimeout == 0 {
 		r.o.JoinTimeout = 30 * time.Second
 	}
-	runErr := r.session(ctx)
-	if r.sink == nil {
-		return results.Summary{}, runErr
-	}
-	sum, err := r.end(runErr == nil)
-	return sum, errors.Join(runErr, err)
+	err := r.session(ctx)
+	return r.sum, errors.Join(err, r.end(err == nil))
 }
 
 func (r *runner) begin() error {
@@ -174,14 +176,18 @@ func (r *runner) session(ctx context.Context) (err error) {
 		return err
 	}
 	if err := r.begin(); err != nil {
-		return err
+		return r.failed(err)
 	}
 	if err := r.all(ctx); err != nil {
-		return err
+		return r.failed(err)
 	}
 	r.ctl.Quit()
 	return nil
 }
+
+// failed ends the results while all workers are still there. A launcher that was told to end kills
+// all ranks soon after the first has ended: mpirun of Open MPI 5 at once.
+func (r *runner) failed(err error) error { return errors.Join(err, r.end(false)) }
 
 // joined are the workers, for the fabric to look at.
 func (r *runner) joined() fabric.Joined {

@@ -325,14 +325,22 @@ func TestRunEndsEarly(t *testing.T) {
 	})
 }
 
-// interrupted ends a run once there are samples.
+// interrupted ends a run once there are samples. All is written while all workers are still there:
+// a launcher kills the controller when one has ended.
 func interrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("interrupt")
 	sink := &memory{}
 	s, planned := read(t, strings.Replace(small, "150ms", "1h", 1))
 	f := &inProcess{}
-	sum, err := bench.Run(ctx, bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(sink)}, bench.Options{
+	gone := -1
+	ended := func(run results.Run) error {
+		time.Sleep(time.Minute)
+		gone = f.gone()
+		expect.Equal(t, run.Summary.Complete, sink.summary.Complete, "complete")
+		return nil
+	}
+	sum, err := bench.Run(ctx, bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(sink), Ended: ended}, bench.Options{
 		Listener: f.listen(), Token: "secret",
 		Progress: func(p bench.Progress) {
 			if e, ok := p.Event.(bench.Measuring); ok && e.Elapsed > 0 {
@@ -341,6 +349,8 @@ func interrupted(t *testing.T) {
 		},
 	})
 	expect.True(t, errors.Is(err, why), "error = %v, want the cause", err)
+	expect.Equal(t, gone, 0, "workers that had ended when all was written")
+	expect.Equal(t, f.gone(), s.Tree.Servers(), "workers that ended")
 	expect.True(t, !sum.Complete && len(sum.Cases) == 1 && !sum.Cases[0].Complete && !sum.Cases[0].Valid && !sink.summary.Complete,
 		"summary %+v", sum)
 	expect.True(t, sum.Cases[0].EventsBuilt != 0 && len(sink.samples) != 0, "what was measured is gone")

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -179,13 +180,20 @@ func (r *runner) standing(complete bool) results.Summary {
 	return sum
 }
 
-func (r *runner) end(complete bool) (results.Summary, error) {
-	sum := r.standing(complete)
-	r.progress(Place{Round: r.plan.done}, Ended{sum})
+// end writes the summary, if there are results that have none yet.
+func (r *runner) end(complete bool) error {
+	if r.sink == nil || r.ended {
+		return nil
+	}
+	r.ended, r.sum = true, r.standing(complete)
+	r.progress(Place{Round: r.plan.done}, Ended{r.sum})
 	r.manifest.Ended, r.manifest.Complete = time.Now().UTC(), complete
-	r.keep(r.sink.Write(sum))
+	r.keep(r.sink.Write(r.sum))
 	r.keep(r.sink.Write(r.manifest))
-	return sum, r.sinkErr
+	if r.close == nil {
+		return r.sinkErr
+	}
+	return errors.Join(r.sinkErr, r.close(results.Run{Manifest: r.manifest, Summary: r.sum}))
 }
 
 func (r *runner) efficiencies(name string) (out []float64) {

@@ -299,8 +299,7 @@ func (c *Controller) Quit() {
 }
 
 // closeWait is how long Close waits for another worker to disconnect. A worker that finds the
-// connection closed while it answers a ping misses the Quit behind that ping. An interrupted
-// launcher may end this process 3 s later, and the summary is not written yet.
+// connection closed while it answers a ping misses the Quit behind that ping.
 const closeWait = 1500 * time.Millisecond
 
 // Close sends Quit, gives the workers a moment to disconnect, ends every connection and waits for

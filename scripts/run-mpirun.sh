@@ -9,7 +9,7 @@ environment:
   EVBENCH      evbench, in the same place on all hosts (default: bin/evbench beside this script, or that of PATH)
   EVBENCH_TOKEN  secret of the ranks where they talk TCP (default: drawn for this run)
 As root, mpirun wants OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1.
-The exit code is that of evbench run; after Ctrl-C Open MPI 5 makes it 1, though the results are complete.'
+The exit code is that of evbench run. Ctrl-C ends the ranks in order, a second one mpirun.'
 set -euo pipefail
 
 # expand prints the names of a list, one a line: node[001-003] is node001, node002 and node003.
@@ -60,4 +60,20 @@ fi
 read -ra mpirun <<<"${MPIRUN:-mpirun}"
 named=$("$EVBENCH" mpi options ${NETWORK:+--network "$NETWORK"} -- "${mpirun[@]}")
 mapfile -t named <<<"$named"
-exec "${mpirun[@]}" "${options[@]}" "${named[@]}" "$EVBENCH" run "$@"
+
+# The ranks are told first, by a signal that mpirun passes on: told itself, that of Open MPI 5 kills them
+# half a second later, while they write results or bring links up. In a group of its own a terminal does not tell it.
+set -m
+if command -v setpriv >/dev/null; then mpirun=(setpriv --pdeathsig TERM "${mpirun[@]}"); fi # ends with this script, however that ends
+"${mpirun[@]}" "${options[@]}" "${named[@]}" "$EVBENCH" run "$@" </dev/null &
+job=$! signal=USR1
+tell() {
+	kill -s $signal $job || true
+	told=yes signal=TERM
+}
+trap tell INT TERM HUP
+while :; do
+	told='' code=0
+	wait $job || code=$?
+	[ -n "$told" ] && [ $code -gt 128 ] || exit $code # else wait has ended, not mpirun
+done

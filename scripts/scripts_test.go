@@ -275,6 +275,24 @@ func TestRunMPIRunPlaces(t *testing.T) {
 	}
 }
 
+// What ends the script has mpirun pass a signal on to the ranks; mpirun itself is told by the second one.
+func TestRunMPIRunInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	evbench := executable(t, dir, "evbench", "echo 9\n")
+	for times, want := range []int{1: 7, 2: 8} {
+		if times == 0 {
+			continue
+		}
+		mpirun := executable(t, dir, "mpirun", fmt.Sprintf(`trap 'if [ %d = 1 ]; then exit 7; fi; kill -INT $PPID' USR1
+trap 'exit 8' TERM
+kill -INT $PPID
+until false; do sleep 0.01; done
+`, times))
+		said, code := script(t, []string{"EVBENCH=" + evbench, "MPIRUN=" + mpirun}, "./run-mpirun.sh", "s.yaml")
+		expect.True(t, code == want, "%d signals: %d: %s", times, code, said)
+	}
+}
+
 // A scenario with a lab of its own is evbench's to run: no launcher starts it several times.
 func TestLabMPIRunOwnLab(t *testing.T) {
 	evbench := executable(t, t.TempDir(), "evbench", `case $1 in validate) echo "s.yaml: valid; FT(2;4,4), 16 servers, lab at 20Mbit/s per link" ;; *) echo "$*" ;; esac`+"\n")

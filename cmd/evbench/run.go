@@ -221,20 +221,20 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 			m.describe(to)
 		}
 	}
-	sum, err := bench.Run(c.Context, bench.Work{Scenario: m.scenario, Cases: m.planned, Fabric: under, Open: func() (results.Sink, error) {
+	_, err = bench.Run(c.Context, bench.Work{Scenario: m.scenario, Cases: m.planned, Fabric: under, Open: func() (results.Sink, error) {
 		var err error
 		files, err = createResults(dir, c.App.ErrWriter)
 		return files, err
+	}, Ended: func(r results.Run) error {
+		bar.Terminal.End()
+		run = r
+		err := files.Close()
+		if showErr := show(run); err == nil && run.Summary.Complete {
+			err = showErr
+		}
+		return err
 	}}, o)
 	bar.Terminal.End()
-	if files == nil {
-		return run, err
-	}
-	err = errors.Join(err, files.Close())
-	run = results.Run{Manifest: *manifest, Summary: sum}
-	if showErr := show(run); err == nil {
-		err = showErr
-	}
 	return run, err
 }
 

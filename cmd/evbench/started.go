@@ -17,6 +17,7 @@ import (
 
 	"evbench/bench"
 	"evbench/cmd/open"
+	"evbench/internal/proc"
 	"evbench/scenario"
 	"evbench/site/host"
 	"evbench/site/mpi"
@@ -35,6 +36,9 @@ func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []ben
 		// A batch system signals launcher and ranks, and the launcher signals the ranks again: a second
 		// signal must not end a rank that writes results. The launcher kills ranks that stay.
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
+		// A launcher passes this one on, and kills nobody: mpirun of Open MPI 5 kills ranks half a
+		// second after its Ctrl-C, whatever is asked of it.
+		defer endOn(c, syscall.SIGUSR1)()
 	}
 	r, err := newStarted(c, name, s, at)
 	if err == nil {
@@ -50,6 +54,22 @@ func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []ben
 		return leave(c, r, work(c, r))
 	}
 	return leave(c, r, measure(c, measurement{scenario: s, planned: planned, open: open.Joined, describe: r.Describe, control: r.Listen}))
+}
+
+// endOn has a signal end c's context, as Ctrl-C does, until stop is called.
+func endOn(c *cli.Context, s os.Signal) (stop func()) {
+	ctx, cancel := context.WithCancelCause(c.Context)
+	c.Context = ctx
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, s)
+	go func() {
+		select {
+		case <-told:
+			cancel(proc.Signal{Sig: s})
+		case <-ctx.Done():
+		}
+	}()
+	return func() { cancel(nil) }
 }
 
 // newStarted makes the checks with the same result on every rank.
@@ -96,6 +116,10 @@ func leave(c *cli.Context, r *open.Rank, err error) error {
 	code := exitDone
 	if err != nil || r.Controls() {
 		code = exitCode(context.Cause(c.Context), err, c.App.ErrWriter)
+	}
+	if !r.Controls() && c.Context.Err() != nil {
+		// It has nothing left to do, and MPI_Finalize waits for the controller, which aborts.
+		signal.Reset(os.Interrupt, syscall.SIGTERM)
 	}
 	if err := r.Leave(code, code != exitDone && code != exitInvalid); err != nil {
 		return err

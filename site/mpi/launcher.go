@@ -67,10 +67,14 @@ var (
 	prte = names{"--prtemca", "prte_if_include", "ssh", "plm_ssh_agent", "prte_launch_agent", "prte_tmpdir_base"}
 )
 
-// Options are options of mpirun for these needs. Ranks have three seconds to end after a signal, and,
-// since each has several threads, all processors of their host.
+// Options are options of mpirun for these needs. Ranks have, since each has several threads, all
+// processors of their host, and in Open MPI 4 three seconds to end after a signal: 5 takes that option,
+// too, and kills after half a second.
 func (l Launcher) Options(n Needs) []string {
-	out := []string{"--mca", "odls_base_sigkill_timeout", "3"}
+	var out []string
+	if l < 5 {
+		out = []string{"--mca", "odls_base_sigkill_timeout", "3"}
+	}
 	if !n.Bound {
 		out = append(out, "--bind-to", "none")
 	}
