@@ -66,14 +66,22 @@ mapfile -t named <<<"$named"
 set -m
 if command -v setpriv >/dev/null; then mpirun=(setpriv --pdeathsig TERM "${mpirun[@]}"); fi # ends with this script, however that ends
 "${mpirun[@]}" "${options[@]}" "${named[@]}" "$EVBENCH" run "$@" </dev/null &
-job=$! signal=USR1
+job=$! signal=USR1 again=
 tell() {
 	kill -s $signal $job || true
-	told=yes signal=TERM
+	told=yes
+	[ $signal = USR1 ] || return 0
+	signal=TERM
+	# mpirun passes it to ranks that have begun, and to no other.
+	(pause=1 && while sleep $pause && kill -s USR1 $job; do pause=$((2 * pause)); done) >/dev/null 2>&1 &
+	again=$!
 }
 trap tell INT TERM HUP
 while :; do
 	told='' code=0
 	wait $job || code=$?
-	[ -n "$told" ] && [ $code -gt 128 ] || exit $code # else wait has ended, not mpirun
+	[ -n "$told" ] && [ $code -gt 128 ] || break # else wait has ended, not mpirun
 done
+[ -z "$again" ] || kill -- -$again 2>/dev/null || true
+[ $code != 138 ] || code=130 # SIGUSR1 met mpirun or a rank at its start
+exit $code

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -56,6 +57,11 @@ func runAction(c *cli.Context) error {
 	at, err := open.ReadPlace(os.Getenv)
 	if err != nil {
 		return usage(err)
+	}
+	if at.By != "" {
+		// A launcher passes this one on, and kills nobody: mpirun of Open MPI 5 kills ranks half a
+		// second after its Ctrl-C, whatever is asked of it.
+		defer endOn(c, syscall.SIGUSR1)()
 	}
 	s, err := readNamed(c, name, c.String("fabric"))
 	if err == nil && s.Launch.Kind == scenario.LaunchLocal && !c.Bool("dry-run") {
