@@ -32,6 +32,7 @@ list=
 if [ "${1:-}" = --hosts ]; then
 	if [ -f "${2:-}" ]; then HOSTFILE=$2; else list=${2:-}; fi
 	[ -n "${2:-}" ] || { echo "$usage" >&2; exit 2; }
+	[[ $list =~ ^([^][]|\[[0-9,-]+\])*$ ]] || { echo "run-mpirun.sh: --hosts $list: not a list of hosts such as node[001-016]" >&2; exit 2; }
 	shift 2
 fi
 case ${1:-} in
@@ -75,8 +76,9 @@ tell() {
 	# mpirun passes it to ranks that have begun, and to no other.
 	(pause=1 && while sleep $pause && kill -s USR1 $job; do pause=$((2 * pause)); done) >/dev/null 2>&1 &
 	again=$!
+	disown $again # bash would tell a terminal of its end
 }
-trap tell INT TERM HUP
+trap tell INT QUIT TERM HUP
 while :; do
 	told='' code=0
 	wait $job || code=$?

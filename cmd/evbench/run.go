@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -59,9 +58,7 @@ func runAction(c *cli.Context) error {
 		return usage(err)
 	}
 	if at.By != "" {
-		// A launcher passes this one on, and kills nobody: mpirun of Open MPI 5 kills ranks half a
-		// second after its Ctrl-C, whatever is asked of it.
-		defer endOn(c, syscall.SIGUSR1)()
+		defer obey(c)()
 	}
 	s, err := readNamed(c, name, c.String("fabric"))
 	if err == nil && s.Launch.Kind == scenario.LaunchLocal && !c.Bool("dry-run") {

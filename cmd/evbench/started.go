@@ -53,17 +53,29 @@ func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []ben
 	return leave(c, r, measure(c, measurement{scenario: s, planned: planned, open: open.Joined, describe: r.Describe, control: r.Listen}))
 }
 
-// endOn has a signal end c's context, as Ctrl-C does, until stop is called.
-func endOn(c *cli.Context, s os.Signal) (stop func()) {
+// obey has a launcher end c's context until stop is called: by SIGUSR1, which a launcher passes on and
+// then kills nobody, while mpirun of Open MPI 5 kills ranks half a second after its Ctrl-C, whatever is
+// asked of it; or by its own end, after which that of Open MPI 4 may leave ranks behind.
+func obey(c *cli.Context) (stop func()) {
 	ctx, cancel := context.WithCancelCause(c.Context)
 	c.Context = ctx
 	told := make(chan os.Signal, 1)
-	signal.Notify(told, s)
+	signal.Notify(told, syscall.SIGUSR1)
+	launcher := os.Getppid()
 	go func() {
-		select {
-		case <-told:
-			cancel(proc.Signal{Sig: os.Interrupt})
-		case <-ctx.Done():
+		look := time.NewTicker(time.Second)
+		defer look.Stop()
+		for {
+			select {
+			case <-told:
+				cancel(proc.Signal{Sig: os.Interrupt})
+			case <-look.C:
+				if os.Getppid() != launcher {
+					cancel(fmt.Errorf("the launcher of this rank, process %d, has ended", launcher))
+				}
+			case <-ctx.Done():
+				return
+			}
 		}
 	}()
 	return func() { cancel(nil) }
@@ -129,7 +141,9 @@ func leave(c *cli.Context, r *open.Rank, err error) error {
 func work(c *cli.Context, r *open.Rank) error {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.Context))
 	defer cancel(nil)
-	unhook := context.AfterFunc(c.Context, func() { time.AfterFunc(endGrace, func() { cancel(fmt.Errorf("told to end: %w", context.Cause(c.Context))) }) })
+	unhook := context.AfterFunc(c.Context, func() {
+		time.AfterFunc(endGrace, func() { cancel(fmt.Errorf("told to end: %w", context.Cause(c.Context))) })
+	})
 	defer unhook()
 	err := r.Serve(ctx, version, logger(c, c.App.ErrWriter))
 	switch {
