@@ -45,7 +45,9 @@ func (p *reader) network() (*network.Network, error) {
 	}
 	n, err := build(hosts, others, switches)
 	if err == nil {
-		n.Notes = p.notes()
+		if n.Notes = p.notes(); n.HostsNote() != "" {
+			n.Notes = append(n.Notes, n.HostsNote())
+		}
 	}
 	return n, err
 }
