@@ -117,6 +117,16 @@ func TestReadLinkInfo(t *testing.T) {
 		_, err := netfile.ReadLinkInfo(strings.NewReader(strings.Replace(linkInfo, c.old, c.new, 1)))
 		expect.True(t, err != nil && strings.Contains(err.Error(), c.want), "%v, want %q", err, c.want)
 	}
+	const speed = "( 4X        106.25 Gbps Active/  LinkUp)"
+	for text, want := range map[string]float64{ // of rdma-core 64, and of infiniband-diags before it
+		"( 4X 10.0 Gbps (FDR10) Active/  LinkUp)": 40e9, "( 4X              FDR10 Active/  LinkUp)": 40e9, "( 1X        106.25 Gbps Initialize/  LinkUp)": 100e9, "( 2X 212.5 Gbps  Armed/  LinkUp)": 400e9,
+		"( 4X undefined (16) Active/  LinkUp)": 0,
+	} {
+		n = expect.Value(netfile.ReadLinkInfo(strings.NewReader(strings.ReplaceAll(linkInfo, speed, text))))(t)
+		expect.Equal(t, n.Rate(network.End{Node: 0, Port: 1}), want, "%s", text)
+	}
+	n = expect.Value(netfile.ReadLinkInfo(strings.NewReader(strings.Replace(linkInfo, "Switch:", "Switch: 0x0000000000000077 far:\n             77    3[  ] ==( 4X        106.25 Gbps Active/  LinkUp)==>      \"Port not available\"\nSwitch:", 1))))(t)
+	expect.Equal(t, n.Notes[1:], []string{"port 3 of far leads to what iblinkinfo could not ask: left out"}, "notes")
 	unnamed := strings.NewReplacer("102      5", "102      0", "==>       5", "==>       0").Replace(linkInfo) // a host without a LID
 	n = expect.Value(netfile.ReadLinkInfo(strings.NewReader(unnamed)))(t)
 	expect.True(t, n.Hosts() == 2 && len(n.Cables()) == 2 && n.MaxLID() == 6, "%d hosts, %d cables, LIDs to %d", n.Hosts(), len(n.Cables()), n.MaxLID())
