@@ -72,6 +72,10 @@ func TestReadIbdiagnet(t *testing.T) {
 	expect.True(t, n.Rate(cables[0].A) == 50e9 && n.Rate(cables[1].A) == 200e9, "rates %v and %v", n.Rate(cables[0].A), n.Rate(cables[1].A))
 	p := expect.Value(network.TreeOf(n))(t)
 	expect.Equal(t, p.Tree.Notation(), "FT(2;1,2)", "tree")
+	for speed, want := range map[int]float64{1: 8e9, 4: 32e9, 1 << 9: 100e9, 1 << 11: 400e9, 1 << 16: 40e9, 1 << 24: 800e9, 1 << 30: 0} {
+		n := expect.Value(netfile.ReadIbdiagnet(strings.NewReader(strings.ReplaceAll(ibdiagnet, ",2,1024,", fmt.Sprintf(",2,%d,", speed)))))(t)
+		expect.Equal(t, n.Rate(network.End{Node: 0, Port: 1}), want, "speed %d", speed)
+	}
 }
 
 // TestReadAggregationNode: that of a spine, as ibnetdiscover prints it, is no host either.
@@ -213,6 +217,10 @@ func TestReadNetDump(t *testing.T) {
 	between := n.SwitchCables()[0]
 	expect.True(t, between.A.Port == 3 && between.B.Port == 13 && n.Rate(between.A) == 400e9 && n.Rate(network.End{Node: 0, Port: 1}) == 200e9, "%v", between)
 	expect.True(t, n.Info(1).Name == "n2: rack 1 mlx5_0" && n.Info(1).LID == 6 && n.Info(1).GUID == 0x102, "%+v", n.Info(1))
+	for lane, want := range map[string]float64{"2.5": 8e9, "10": 32e9, "FDR10": 40e9, "25": 100e9, "200": 800e9, "UNKNOWN": 0} { // ibdm's names of speeds
+		n := expect.Value(netfile.ReadNetDump(strings.NewReader(strings.ReplaceAll(netDump, "4x      : 100 ", "4x      : "+lane+" "))))(t)
+		expect.Equal(t, n.Rate(between.A), want, "%s", lane)
+	}
 	for _, c := range []struct{ old, new, want string }{
 		{"1/7/1      : 2 ", "1/9/1      : 2 ", `line 6: port 3 of "MF0;leaf:MQM9700/U1" leads to port "1/9/1" of "MF0;spine:MQM9700/U1", which has no such port`},
 		{"1/1/1/2    : 2 ", "1/1/1/2    : x ", `line 5: port "x": must be 1..254`},
