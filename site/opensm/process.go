@@ -153,15 +153,17 @@ func (p *Process) log(said string) string {
 	return name
 }
 
-// reopening bounds the time between OpenSM's closing and reopening of its log.
-const reopening = time.Second
+// reopening is how often OpenSM's log is looked for, every poll, between its closing and reopening: a second of looks,
+// however long this process itself does not run.
+const reopening = int(time.Second / poll)
 
 // logging determines how OpenSM writes a log: whether at SIGUSR1 it writes its buffer and erases
 // nothing, and how to make it write each line at once, "" if it does. An error says why the log
 // cannot be followed.
 func (p *Process) logging(log string) (reopens bool, advice string, err error) {
 	to, err := logsTo(p.p, log)
-	for end := time.Now().Add(reopening); err != nil && time.Now().Before(end); time.Sleep(poll) {
+	for looks := 0; err != nil && looks < reopening; looks++ {
+		time.Sleep(poll)
 		to, err = logsTo(p.p, log)
 	}
 	if err != nil {
