@@ -64,8 +64,12 @@ func find(which, dir string, guid uint64) (*Process, error) {
 			continue
 		}
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-		if p, err := Running(pid); err == nil {
+		switch p, err := Running(pid); {
+		case err != nil:
+		case p.set.runs:
 			found = append(found, p)
+		default: // which tables it reads is not known: it would be taken for one that reads these
+			p.Close()
 		}
 	}
 	return only(found, dir, guid)
