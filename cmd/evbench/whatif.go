@@ -68,7 +68,7 @@ func whatifOver(c *cli.Context) error {
 	if s.Net, err = s.Net.WithSomeLIDs(); err != nil {
 		return usage(err)
 	}
-	job, err := jobOf(c, s.Net)
+	job, err := jobOf(c, s)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,9 @@ func (p *reader) network() (*network.Network, error) {
 	}
 	n, err := build(hosts, others, switches)
 	if err == nil {
-		n.Notes = p.notes()
+		if n.Notes = p.notes(); n.HostsNote() != "" {
+			n.Notes = append(n.Notes, n.HostsNote())
+		}
 	}
 	return n, err
 }
@@ -56,7 +58,7 @@ func (p *reader) unplug() {
 		n.links = slices.DeleteFunc(n.links, func(l link) bool {
 			back := l.peer == n.id && l.port == l.peerPort
 			if back {
-				p.plugs = append(p.plugs, fmt.Sprintf("a plug leads port %d of %s back to itself: left out", l.port, n.name))
+				p.left = append(p.left, fmt.Sprintf("a plug leads port %d of %s back to itself: left out", l.port, n.name))
 			}
 			return back
 		})
@@ -75,7 +77,7 @@ func (p *reader) notes() (notes []string) {
 			}
 		}
 	}
-	return append(notes, p.plugs...)
+	return append(notes, p.left...)
 }
 
 // other reports whether a node has LIDs and is no host: a router, or the adapter for reductions
