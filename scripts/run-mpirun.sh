@@ -65,15 +65,16 @@ mapfile -t named <<<"$named"
 # half a second later, while they write results or bring links up. In a group of its own a terminal does not tell it.
 set -m
 if command -v setpriv >/dev/null; then mpirun=(setpriv --pdeathsig TERM "${mpirun[@]}"); fi # ends with this script, however that ends
-"${mpirun[@]}" "${options[@]}" "${named[@]}" "$EVBENCH" run "$@" </dev/null &
-job=$! signal=USR1
+signal=USR1
 tell() {
-	kill -s $signal $job || true
+	[ -n "${!:-}" ] || exit 130 # there is no mpirun yet
+	kill -s $signal $! || true
 	told=yes signal=TERM
 }
 trap tell INT TERM HUP
+"${mpirun[@]}" "${options[@]}" "${named[@]}" "$EVBENCH" run "$@" </dev/null &
 while :; do
 	told='' code=0
-	wait $job || code=$?
+	wait $! || code=$?
 	[ -n "$told" ] && [ $code -gt 128 ] || exit $code # else wait has ended, not mpirun
 done
