@@ -66,9 +66,9 @@ mapfile -t named <<<"$named"
 # half a second later, while they write results or bring links up. In a group of its own a terminal does not tell it.
 set -m
 if command -v setpriv >/dev/null; then mpirun=(setpriv --pdeathsig TERM "${mpirun[@]}"); fi # ends with this script, however that ends
-"${mpirun[@]}" "${options[@]}" "${named[@]}" "$EVBENCH" run "$@" </dev/null &
-job=$! signal=USR1 again=
+job= signal=USR1 again=
 tell() {
+	[ -n "${job:=${!:-}}" ] || exit 130 # there is no mpirun yet
 	kill -s $signal $job || true
 	told=yes
 	[ $signal = USR1 ] || return 0
@@ -79,6 +79,8 @@ tell() {
 	disown $again # bash would tell a terminal of its end
 }
 trap tell INT QUIT TERM HUP
+"${mpirun[@]}" "${options[@]}" "${named[@]}" "$EVBENCH" run "$@" </dev/null &
+: "${job:=$!}"
 while :; do
 	told='' code=0
 	wait $job || code=$?

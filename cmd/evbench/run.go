@@ -209,7 +209,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 		Listen: where.Address, Listener: where.Listener, Token: where.Token, JoinTimeout: c.Duration("join-timeout"),
 		Log: log,
 	}
-	others := &beside{started: m.scenario.Launch.Kind == scenario.LaunchStarted}
+	others := &beside{started: m.scenario.Launch.Kind == scenario.LaunchStarted, full: queueFull}
 	o.Progress = func(e bench.Progress) {
 		others.update(e.Event, manifest)
 		bar.Update(e)

@@ -126,10 +126,6 @@ func leave(c *cli.Context, r *open.Rank, err error) error {
 	if err != nil || r.Controls() {
 		code = exitCode(context.Cause(c.Context), err, c.App.ErrWriter)
 	}
-	if !r.Controls() && c.Context.Err() != nil {
-		// It has nothing left to do, and MPI_Finalize waits for the controller, which aborts.
-		signal.Reset(os.Interrupt, syscall.SIGTERM)
-	}
 	if err := r.Leave(code, code != exitDone && code != exitInvalid); err != nil {
 		return err
 	}
