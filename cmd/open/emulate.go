@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"evbench/fabric"
-	"evbench/fabric/emulate"
 	"evbench/failover"
 	"evbench/failover/loop"
+	"evbench/model/emulate"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
