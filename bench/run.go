@@ -11,6 +11,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,9 +86,7 @@ type Work struct {
 func Run(ctx context.Context, w Work, o Options) (results.Summary, error) {
 	s := w.Scenario
 	r := &runner{s: s, o: o, f: w.Fabric, open: w.Open, close: w.Ended, cases: w.Cases, plan: rounds{Rounds: s.Rounds, seed: s.Seed, cases: len(w.Cases)}}
-	if r.o.JoinTimeout == 0 {
-		r.o.JoinTimeout = 30 * time.Second
-	}
+	r.o.JoinTimeout = cmp.Or(r.o.JoinTimeout, 30*time.Second)
 	err := r.session(ctx)
 	return r.sum, errors.Join(err, r.end(err == nil))
 }
@@ -169,7 +168,7 @@ func (r *runner) session(ctx context.Context) (err error) {
 	if err := r.join(joining); err != nil {
 		return err
 	}
-	if r.checked, err = r.f.Check(ctx, r.joined()); err != nil {
+	if r.checked, err = r.f.Check(ctx, fabric.Joined{Tree: r.s.Tree, Hosts: r.ctl.Hosts(), Log: r.o.Log, Survey: r.ctl.Survey}); err != nil {
 		return err
 	}
 	if err := r.settleBarriers(ctx); err != nil {
@@ -188,11 +187,6 @@ func (r *runner) session(ctx context.Context) (err error) {
 // failed ends the results while all workers are still there. A launcher that was told to end kills
 // all ranks soon after the first has ended: mpirun of Open MPI 5 at once.
 func (r *runner) failed(err error) error { return errors.Join(err, r.end(false)) }
-
-// joined are the workers, for the fabric to look at.
-func (r *runner) joined() fabric.Joined {
-	return fabric.Joined{Tree: r.s.Tree, Hosts: r.ctl.Hosts(), Log: r.o.Log, Survey: r.ctl.Survey}
-}
 
 // errWorkerFailed ends the wait for all workers: one will not join. The launcher returns its error.
 var errWorkerFailed = errors.New("a worker failed before all servers had joined")

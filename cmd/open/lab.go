@@ -13,6 +13,7 @@ import (
 	"evbench/fabric"
 	"evbench/fabric/lab"
 	"evbench/failover/loop"
+	"evbench/internal/lists"
 	"evbench/internal/proc"
 	"evbench/model/anyshape"
 	"evbench/plan"
@@ -116,10 +117,7 @@ func (f *labFabric) Counters(context.Context) ([]results.LinkCount, error) {
 	if err != nil {
 		return nil, fmt.Errorf("link counters: %w", err)
 	}
-	out := make([]results.LinkCount, len(counts))
-	for i, c := range counts {
-		out[i] = linkCount(f.tree, c.Wire, c.Bytes, c.Packets, c.Drops)
-	}
+	out := lists.Of(counts, func(c lab.Count) results.LinkCount { return linkCount(f.tree, c.Wire, c.Bytes, c.Packets, c.Drops) })
 	return out, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/results"
 )
 
@@ -349,10 +350,7 @@ func Quarters(all []Usage) (second, last Usage, ok bool) {
 
 func median(all []Usage) Usage {
 	middle := func(of func(Usage) uint64) uint64 {
-		values := make([]uint64, len(all))
-		for i, u := range all {
-			values[i] = of(u)
-		}
+		values := lists.Of(all, of)
 		return results.Middle(values)
 	}
 	return Usage{

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 	"evbench/site/network"
 )
@@ -35,10 +36,9 @@ func Deadlock(t *Tables) *Deadlocks {
 	g := newGraph(t.Net)
 	d := &dependencies{g: g, lanes: t.Lanes(), words: (g.stride + 63) / 64}
 	d.bits = make([]uint64, d.lanes*len(g.far)*d.words)
-	visitors := make([]*dependant, parallel.Workers(0))
-	for w := range visitors {
-		visitors[w] = &dependant{dependencies: d, t: t, seen: make([]int32, d.lanes*t.Net.Switches())}
-	}
+	visitors := lists.Make(parallel.Workers(0), func(w int) *dependant {
+		return &dependant{dependencies: d, t: t, seen: make([]int32, d.lanes*t.Net.Switches())}
+	})
 	sweep(t, g, visitors)
 	out := &Deadlocks{Lanes: d.lanes, Cyclic: []int{}, Dependencies: d.count()}
 	for lane := range d.lanes {

@@ -257,16 +257,8 @@ func advance(calls []*call, fds []unix.PollFd) error {
 
 // notOpen names the first call that is not open, and their number.
 func notOpen(calls []*call, err error) error {
-	var first *call
-	n := 0
-	for _, c := range calls {
-		if c.stage != opened {
-			if n++; first == nil {
-				first = c
-			}
-		}
-	}
-	return first.failed(fmt.Errorf("%v, %w (%d of %d connections are not open)", first.stage, err, n, len(calls)))
+	left := slices.DeleteFunc(slices.Clone(calls), func(c *call) bool { return c.stage == opened })
+	return left[0].failed(fmt.Errorf("%v, %w (%d of %d connections are not open)", left[0].stage, err, len(left), len(calls)))
 }
 
 func (c *call) events() int16 {

@@ -158,9 +158,7 @@ func changes(c results.Case) []results.LinkEvent {
 	var out []results.LinkEvent
 	for _, f := range c.Failovers {
 		t := f.SetSec
-		if t == nil {
-			t = f.SeenSec
-		}
+		t = cmp.Or(t, f.SeenSec)
 		for _, x := range []struct {
 			links []string
 			up    bool

@@ -292,10 +292,7 @@ func (g *graph) whole(bound float64, to []*destination) float64 {
 	fits := func(most float64) bool {
 		for v := range demand {
 			for _, links := range [][]int32{g.out[v], g.into[v]} {
-				sum := 0.0
-				for _, l := range links {
-					sum += units(most, l)
-				}
+				sum := lists.Sum(links, func(l int32) float64 { return units(most, l) })
 				if sum < float64(demand[v]) {
 					return false
 				}
@@ -390,10 +387,7 @@ func (x *Exchange) UpDown(roots []network.Node) (*lft.Tables, Load) {
 			if far >= 0 || n.HostCount(n.Switch(i)) == 0 {
 				continue
 			}
-			sum := 0
-			for _, d := range n.Distances(n.Switch(i)) {
-				sum += max(d, 0)
-			}
+			sum := lists.Sum(n.Distances(n.Switch(i)), func(d int) int { return max(d, 0) })
 			if central == network.NoNode || sum < least {
 				central, least = n.Switch(i), sum
 			}
