@@ -42,7 +42,14 @@ func Where[T any](all []T, so func(T) bool) (out []T) {
 }
 
 // Many returns how many of all are so.
-func Many[T any](all []T, so func(T) bool) int { return len(Where(all, so)) }
+func Many[T any](all []T, so func(T) bool) (n int) {
+	for _, x := range all {
+		if so(x) {
+			n++
+		}
+	}
+	return n
+}
 
 // Sum returns of(x) added up over all.
 func Sum[T any, N ~int | ~int64 | ~uint64 | ~float64](all []T, of func(T) N) (sum N) {

@@ -130,10 +130,7 @@ func (j *judgement) events(c results.Case) {
 			j.odd("%s", r)
 		}
 	}
-	sampled := uint64(0)
-	for _, s := range j.seen.Run.Samples {
-		sampled += s.Events
-	}
+	sampled := lists.Sum(j.seen.Run.Samples, func(s results.Sample) uint64 { return s.Events })
 	// Samples cover the measured part; the warm-up precedes it.
 	if most := c.EventsBuilt; c.Complete && (sampled > most || sampled+warm*uint64(j.s.Tree().Servers()) < most) {
 		j.odd("%d events built, but samples tell of %d", most, sampled)

@@ -115,11 +115,7 @@ func (d *dependant) visit(lid int, dst network.Node, column []uint8) {
 }
 
 func (d *dependencies) count() int {
-	n := 0
-	for _, w := range d.bits {
-		n += bits.OnesCount64(w)
-	}
-	return n
+	return lists.Sum(d.bits, func(w uint64) int { return bits.OnesCount64(w) })
 }
 
 // cycle returns the channels of a cycle of a lane, or nil. It walks depth first,
