@@ -80,7 +80,7 @@ func (f *labFabric) workers(s *scenario.Scenario) fabric.Launcher {
 		return Processes{Transport: s.Transport, Data: f.data, Buffer: lab.SockBuf, Start: func(rank int, cmd *exec.Cmd) error {
 			return f.lab.StartCommand(f.lab.Server(rank), cmd)
 		}}
-	case !fitOne(s.Tree.Servers()):
+	case tcp.CheckFiles(openFiles(s.Tree.Servers(), s.Tree.Servers())) != nil: // not all in one process
 		return Processes{Data: f.data, Buffer: lab.SockBuf, Inside: func(rank int) string {
 			return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.lab.Descriptor(f.lab.Server(rank)))
 		}}

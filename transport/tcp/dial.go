@@ -53,8 +53,6 @@ func (s stage) String() string {
 	return [...]string{"not connected", "connected, not greeted", "greeted, not answered", "open"}[s]
 }
 
-func (c *call) where() Path { return Path{c.dst, c.path} }
-
 func (e *Endpoint) calls(kind byte, paths []Path) []*call {
 	var out []*call
 	for _, p := range paths {
@@ -136,7 +134,7 @@ func due(calls []*call) (waiting bool, err error) {
 }
 
 func (c *call) failed(err error) error {
-	return &transport.PeerError{Peer: c.dst, Op: "connect", Err: fmt.Errorf("%v at %s: %w", c.where(), c.to, outOfFiles(err))}
+	return &transport.PeerError{Peer: c.dst, Op: "connect", Err: fmt.Errorf("%v at %s: %w", Path{c.dst, c.path}, c.to, outOfFiles(err))}
 }
 
 // socket makes the socket, bound to its source. The port is chosen at connect, so that all sockets
