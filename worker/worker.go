@@ -224,7 +224,7 @@ func (s *session) join(ctx context.Context) error {
 func (s *session) handle(ctx context.Context, m wire.Message) error {
 	switch m := m.(type) {
 	case wire.Ping:
-		return s.o.Conn.Send(wire.Pong{Moves: s.moves()})
+		_ = s.o.Conn.Send(wire.Pong{Moves: s.moves()}) // a controller that has gone may have left a Quit; else Receive fails
 	case wire.Probe:
 		s.probe(ctx, m)
 	case wire.Configure:
