@@ -4,12 +4,14 @@ import (
 	"errors"
 	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"evbench/builder/modes"
+	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/testing/expect"
 	"evbench/worker"
@@ -130,4 +132,21 @@ func TestNoWelcome(t *testing.T) {
 				"after %v: %v; want %q after %v", time.Since(began), err, tt.because, tt.after)
 		})
 	}
+}
+
+// A worker that stays is told to end by its controller, which may be writing results: its own ctx ends
+// no more than the case under way, and the controller hears why.
+func TestStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3)
+		r.options = func(_ int, o *worker.Options) { o.Stays = true }
+		r.start()
+		c := lasting(3, modes.Sync, time.Hour)
+		c.OnMeasure = func() { time.AfterFunc(time.Second, r.kill[1]) }
+		_, err := r.ctl.RunCase(t.Context(), c)
+		failed, ok := errors.AsType[*controller.CaseError](err)
+		expect.True(t, ok && slices.Equal(failed.Servers, []int{11}) && slices.Contains(failed.Reasons, "server 11: context canceled"), "%v", err)
+		time.Sleep(time.Hour) // results are written
+		r.stop()
+	})
 }

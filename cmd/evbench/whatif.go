@@ -3,12 +3,14 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/cmdline"
 	"evbench/model/sweep"
+	"evbench/routing"
 	"evbench/study/survey"
 	"evbench/view/live"
 )
@@ -45,6 +47,9 @@ func whatifAction(c *cli.Context, s *sweep.Sweep) error {
 			s.Progress = p.Update
 			defer p.End()
 		}
+	}
+	if slices.ContainsFunc(o.Cases, func(x survey.Case) bool { return x.Routing != routing.Pinned }) {
+		noteLanes(c, t)
 	}
 	report, err := survey.WhatIf(c.Context, t, o)
 	if err != nil {

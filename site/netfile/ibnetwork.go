@@ -45,9 +45,7 @@ func (p *reader) network() (*network.Network, error) {
 	}
 	n, err := build(hosts, others, switches)
 	if err == nil {
-		if n.Notes = p.notes(); n.HostsNote() != "" {
-			n.Notes = append(n.Notes, n.HostsNote())
-		}
+		n.Notes = p.notes()
 	}
 	return n, err
 }
