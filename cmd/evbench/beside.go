@@ -14,16 +14,22 @@ import (
 	"evbench/results"
 )
 
-// beside looks between the rounds of a run for other measurements on this machine. Where the answer
-// is not known, it names them in the manifest, before that is written.
+// beside looks at this machine during a run: between rounds for other measurements, and for packets
+// that the kernel itself dropped. Where the answer is not known, or links lost packets, it names them
+// in the manifest, before that is written.
 type beside struct {
 	started bool // a launcher starts each rank with the arguments of this one
 	found   []int
+	full    func() uint32 // packets that found the kernel's queue full, since it was started
+	before  uint32        // when the run began
 }
 
 func (b *beside) update(e any, to *results.Manifest) {
 	switch e := e.(type) {
-	case bench.Begun, bench.RoundDone:
+	case bench.Begun:
+		b.before = b.full()
+		b.look()
+	case bench.RoundDone:
 		b.look()
 	case bench.Ended:
 		b.look()
@@ -31,7 +37,23 @@ func (b *beside) update(e any, to *results.Manifest) {
 			to.Warnings = append(to.Warnings, fmt.Sprintf("another evbench was running on this machine (process %s): both disturb each other",
 				strings.ReplaceAll(strings.Trim(fmt.Sprint(b.found[:min(4, len(b.found))]), "[]"), " ", ", ")))
 		}
+		if n := b.full() - b.before; n > 0 && slices.ContainsFunc(e.Summary.Cases, func(c results.Case) bool { return c.Drops > 0 }) {
+			to.Warnings = append(to.Warnings, fmt.Sprintf("this machine's queue of received packets was full for %d packets, which the kernel dropped: root can make it longer, sysctl -w net.core.netdev_max_backlog=10000", n))
+		}
 	}
+}
+
+// queueFull counts the packets that the kernel dropped since its queue of received packets was full.
+func queueFull() (n uint32) {
+	proc, err := procfs.NewDefaultFS()
+	if err != nil {
+		return 0
+	}
+	all, _ := proc.NetSoftnetStat()
+	for _, cpu := range all {
+		n += cpu.Dropped
+	}
+	return n
 }
 
 func (b *beside) look() {

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"evbench/bench"
@@ -31,8 +32,23 @@ func TestBeside(t *testing.T) {
 	expect.True(t, !has(pids[0], pids[0], false) && !has(os.Getpid(), pids[0], false), "itself, and its child")
 
 	for verdict, want := range map[answer.Verdict]int{answer.Unknown: 1, answer.Good: 0, answer.Bad: 0} {
-		b, m := &beside{found: []int{7}}, results.Manifest{}
+		b, m := &beside{found: []int{7}, full: func() uint32 { return 0 }}, results.Manifest{}
 		b.update(bench.Ended{Summary: results.Summary{Answer: &results.Answer{Answer: answer.Answer{Verdict: verdict}}}}, &m)
 		expect.Equal(t, len(m.Warnings), want, "warnings with %s", verdict)
+	}
+}
+
+// TestBesideQueue: packets that the kernel dropped are named where links lost packets.
+func TestBesideQueue(t *testing.T) {
+	for _, tt := range []struct {
+		full  []uint32 // at the beginning, at the end
+		drops uint64
+		want  int
+	}{{[]uint32{7, 7}, 4, 0}, {[]uint32{7, 9}, 0, 0}, {[]uint32{7, 9}, 4, 1}, {[]uint32{1<<32 - 1, 1}, 4, 1}} {
+		n := 0
+		b, m := &beside{full: func() uint32 { n++; return tt.full[n-1] }}, results.Manifest{}
+		b.update(bench.Begun{}, &m)
+		b.update(bench.Ended{Summary: results.Summary{Cases: []results.Case{{Counts: results.Counts{Drops: tt.drops}}}}}, &m)
+		expect.True(t, len(m.Warnings) == tt.want && (tt.want == 0 || strings.Contains(m.Warnings[0], "full for 2 packets")), "%+v: %q", tt, m.Warnings)
 	}
 }

@@ -62,6 +62,16 @@ func anyTree(c *cli.Context) (*topology.Tree, error) {
 	return t, err
 }
 
+// noteLanes says that tables of a tree may do better than is counted, where a cable is several links.
+func noteLanes(c *cli.Context, t *topology.Tree) {
+	for id := range t.AllLinks() {
+		if l := t.LinkOf(id); len(t.CableOf(l)) > 1 {
+			fmt.Fprintf(c.App.ErrWriter, "%s: cables such as %s carry several messages at once, but over tables count as so many links, one for each destination: tables may do better than it says here (evbench routes check --engine NAME counts whole cables)\n", c.String("topology"), t.LinkName(l))
+			return
+		}
+	}
+}
+
 // otherRates says what of the rates of hosts and links a command does not count with, "" where all are alike.
 func otherRates(t *topology.Tree, r topology.Rates) string {
 	var out []string

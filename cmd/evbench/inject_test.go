@@ -71,12 +71,12 @@ func TestInject(t *testing.T) {
 }
 
 // changes checks that a link went down and up in the case "live". A change is answered, or
-// the case says that it was not: on a slow machine it may end first.
+// the case says that it was not: on a slow machine it may end first. An interrupted one may have built no event yet.
 func changes(t *testing.T, results, link string) {
 	t.Helper()
 	r := expect.Value(store.Read(results))(t)
 	for _, c := range r.Summary.Cases {
-		expect.True(t, c.EventsBuilt != 0 && c.EventsLost <= 0, "case %s: %d events built, %d lost", c.Name, c.EventsBuilt, c.EventsLost)
+		expect.True(t, (c.EventsBuilt != 0 || !c.Complete) && c.EventsLost <= 0, "case %s: %d events built, %d lost", c.Name, c.EventsBuilt, c.EventsLost)
 		if c.Name != "live" {
 			continue
 		}
@@ -170,9 +170,10 @@ interval: 100ms
 timeout: 1m
 control: off
 inject: {kind: lab, lab: %q, timeout: 1m}
+rounds: 1
 cases:
-  - {name: cut, schedule: linear-shift, failures: [leaf0-spine1]}
   - {name: live, schedule: linear-shift, duration: 1500ms, failures: [{link: leaf1-spine0, at: 200ms, for: 400ms}]}
+  - {name: cut, schedule: linear-shift, duration: 1h, failures: [leaf0-spine1]}
 `
 
 // Workers run on the servers of a real lab, whose links are taken down under
@@ -200,13 +201,12 @@ func TestInjectIntoLab(t *testing.T) {
 			"worker", "--controller", "unix:c", "--token-file", "token", "--id", fmt.Sprint(id),
 			"--data", fmt.Sprintf("10.200.%d.%d:7000", id/2, id%2+1)))
 	}
-	c.await("cut: measure")
-	c.signal(syscall.SIGSTOP) // the link stays as it is until the test has looked
+	c.await("cut: measure") // until the test has looked
 	if out := inLab("exec", "spine1", "ip", "-o", "link", "show", "dev", "leaf0"); strings.Contains(out, "state UP") {
 		t.Errorf("leaf0-spine1 is up while the case without it is measured: %s", out)
 	}
-	c.signal(syscall.SIGCONT)
-	if code, said := c.end(); code != exitDone && code != exitInvalid {
+	c.signal(syscall.SIGINT)
+	if code, said := c.end(); code != exitInterrupted {
 		t.Errorf("the controller ended with %d:\n%s", code, said)
 	}
 	for id, w := range workers {

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,12 +47,16 @@ func TestMPIRunLab(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "s.yaml", strings.Replace(fmt.Sprintf(startedScenario, "300ms"), ", control: \"unix:c\"", "", 1))
 	script := mpiLab(t, dir)
+	before := crossed(t, dir)
 	finished(t, beginCommand(t, dir, exec.Command(script, "s.yaml", "--transport", "mpi", "--rounds", "1", "-o", "out")))
-	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+	r, events := expect.Value(store.Read(filepath.Join(dir, "out")))(t), uint64(0)
 	for _, c := range r.Summary.Cases {
-		// 100 Mbit/s for each server is what the links carry.
-		expect.True(t, c.Complete && c.EventsBuilt != 0 && c.GoodputBitPerSec.Mean <= 100e6, "%+v", c)
+		expect.True(t, c.Complete && c.EventsBuilt != 0, "%+v", c)
+		events += c.EventsBuilt
 	}
+	// Two fragments of each event are of servers of the other leaf.
+	bytes := crossed(t, dir) - before
+	expect.True(t, bytes >= events*2*16<<10, "%d bytes crossed links between switches for %d events", bytes, events)
 	// UCX lists the devices of /sys.
 	t.Setenv("MPIRUN", "mpirun --mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any -x UCX_TLS=tcp,self")
 	finished(t, beginCommand(t, dir, exec.Command(script, "s.yaml", "--transport", "mpi", "--rounds", "1", "-o", "ucx")))
@@ -65,8 +70,22 @@ func TestMPIRunLab(t *testing.T) {
 	}
 }
 
+// crossed is how many bytes the leaves of the lab FT(2;2,2) have sent to spines.
+func crossed(t *testing.T, dir string) (bytes uint64) {
+	t.Helper()
+	for _, leaf := range []string{"leaf0", "leaf1"} {
+		code, out, said := output(t, dir, "lab", "exec", leaf, "cat", "/proc/net/dev")
+		links := regexp.MustCompile(`(?m)^ *spine\d:(?: +\d+){8} +(\d+)`).FindAllStringSubmatch(out, -1)
+		expect.MustTrue(t, code == exitDone && len(links) == 2, "exit %d: %s%s", code, out, said)
+		for _, m := range links {
+			bytes += expect.Value(strconv.ParseUint(m[1], 10, 64))(t)
+		}
+	}
+	return bytes
+}
+
 // TestMPILabNoRoute: where a route of the lab leads nowhere, a run over MPI ends by its timeout, and
-// names who is missing. MPI itself would wait without end.
+// names who is missing: on a busy machine others may be late, too. MPI itself would wait without end.
 func TestMPILabNoRoute(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "s.yaml", strings.NewReplacer(", control: \"unix:c\"", "", "timeout: 30s", "timeout: 2s").Replace(fmt.Sprintf(startedScenario, "300ms")))
@@ -74,7 +93,7 @@ func TestMPILabNoRoute(t *testing.T) {
 	code, out, said := output(t, dir, "lab", "exec", "leaf1", "ip", "route", "replace", "blackhole", "10.200.0.2")
 	expect.MustTrue(t, code == exitDone, "ended with %d: %s%s", code, out, said)
 	code, said = beginCommand(t, dir, exec.Command(script, "s.yaml", "--transport", "mpi", "--rounds", "1", "-o", "out")).end()
-	expect.True(t, code == exitFailed && regexp.MustCompile(`evbench: for 2s server[123] has had no message over MPI from server[123]`).MatchString(said), "ended with %d: %s", code, said)
+	expect.True(t, code == exitFailed && regexp.MustCompile(`evbench: for 2s .* has had no message over MPI from .*server[123]`).MatchString(said), "ended with %d: %s", code, said)
 }
 
 // A program of others follows the plan for the servers of a lab, whose names are those of the

@@ -42,7 +42,9 @@ func planAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	p.Hosts = hosts
+	if p.Hosts = hosts; !p.Pinned() {
+		noteLanes(c, t)
+	}
 	cost := p.Cost(plan.Equal, c.Uint64("seed"))
 	cost.Duration = max(cost.Duration, slower.Time)
 	watch.stage("")

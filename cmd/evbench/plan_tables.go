@@ -87,7 +87,7 @@ func anyWay(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	job, err := jobOf(c, s.Net)
+	job, err := jobOf(c, s)
 	if err != nil {
 		return err
 	}
@@ -190,18 +190,21 @@ func networkAndTables(c *cli.Context) (s *netfile.Source, t *lft.Tables, job net
 	if err != nil {
 		return nil, nil, job, err
 	}
-	if job, err = jobOf(c, s.Net); err == nil {
+	if job, err = jobOf(c, s); err == nil {
 		t, err = givenTables(c, s, bits)
 	}
 	return s, t, job, err
 }
 
-// jobOf is the hosts of --hosts, or all.
-func jobOf(c *cli.Context, n *network.Network) (network.Job, error) {
+// jobOf is the hosts of --hosts, or all, with a note where some take no part.
+func jobOf(c *cli.Context, s *netfile.Source) (network.Job, error) {
 	if !c.IsSet("hosts") {
-		return network.AllHosts(n), nil
+		if above := s.Whole.AboveNote(); above != "" {
+			fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", c.String("topology"), above)
+		}
+		return network.AllHosts(s.Whole), nil
 	}
-	job, err := netfile.ReadHosts(c.String("hosts"), n)
+	job, err := netfile.ReadHosts(c.String("hosts"), s.Net)
 	return job, wrongIn("--hosts", err)
 }
 

@@ -57,6 +57,9 @@ func runAction(c *cli.Context) error {
 	if err != nil {
 		return usage(err)
 	}
+	if at.By != "" {
+		defer obey(c)()
+	}
 	s, err := readNamed(c, name, c.String("fabric"))
 	if err == nil && s.Launch.Kind == scenario.LaunchLocal && !c.Bool("dry-run") {
 		return quietly(at, runHere(c, name, s, at), 0)
@@ -206,7 +209,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 		Listen: where.Address, Listener: where.Listener, Token: where.Token, JoinTimeout: c.Duration("join-timeout"),
 		Log: log,
 	}
-	others := &beside{started: m.scenario.Launch.Kind == scenario.LaunchStarted}
+	others := &beside{started: m.scenario.Launch.Kind == scenario.LaunchStarted, full: queueFull}
 	o.Progress = func(e bench.Progress) {
 		others.update(e.Event, manifest)
 		bar.Update(e)

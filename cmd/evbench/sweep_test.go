@@ -31,13 +31,11 @@ func TestKilled(t *testing.T) {
 	done := 0
 	for range *kills {
 		p := begin(t, dir, shard(1)...)
-		grown := size(t, name) + r.Int64N(30_000/int64(*kills))
-		for size(t, name) < grown && p.cmd.Process.Signal(syscall.Signal(0)) == nil {
-			time.Sleep(time.Millisecond) // until it has written so much
-		}
+		p.awaitSize(name, size(t, name)+r.Int64N(30_000/int64(*kills)))
 		p.signal(syscall.SIGKILL)
-		code, _ := p.end()
-		expect.True(t, code == -1, "ended with %d before it was killed", code)
+		code, said := p.end()
+		// It counts for less than 0.1 s: on a busy machine it may have ended before the test looks.
+		expect.True(t, code == -1 || code == exitDone, "ended with %d before it was killed: %s", code, said)
 		now := strings.Count(string(expect.Value(os.ReadFile(name))(t)), "\n")
 		expect.True(t, now >= done, "%d lines after %d", now, done)
 		done = now
@@ -60,17 +58,29 @@ func size(t *testing.T, name string) int64 {
 	return info.Size()
 }
 
+// awaitSize returns once a file has so many bytes, or the program has ended.
+func (p *program) awaitSize(name string, bytes int64) {
+	p.t.Helper()
+	gone := p.gone()
+	for tick := time.NewTicker(time.Millisecond); size(p.t, name) < bytes; {
+		select {
+		case <-tick.C:
+		case <-gone:
+			return
+		}
+	}
+}
+
 // An interrupt leaves a journal, from which the command goes on to the same output.
 func TestInterruptedShard(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"whatif", "-t", "FT(2;6,6)", "--k", "2", "--journal", "j", "--json"}
 	p := begin(t, dir, args...)
-	for size(t, filepath.Join(dir, "j")) < 2000 {
-		time.Sleep(time.Millisecond) // until it has kept some
-	}
+	p.awaitSize(filepath.Join(dir, "j"), 2000)
 	p.signal(syscall.SIGINT)
 	code, said := p.end()
-	expect.True(t, code == exitInterrupted && strings.Contains(said, "finished items are in j; the same command resumes from there"), "exit %d: %s", code, said)
+	// It may have ended before it was told to, as in TestKilled.
+	expect.True(t, code == exitDone || code == exitInterrupted && strings.Contains(said, "finished items are in j; the same command resumes from there"), "exit %d: %s", code, said)
 	_, got, _ := output(t, dir, args...)
 	_, want, _ := output(t, dir, "whatif", "-t", "FT(2;6,6)", "--k", "2", "--json")
 	expect.True(t, got == want, "got %s, want %s", got, want)

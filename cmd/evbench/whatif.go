@@ -3,12 +3,14 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/cmdline"
 	"evbench/model/sweep"
+	"evbench/routing"
 	"evbench/study/survey"
 	"evbench/view/live"
 )
@@ -46,6 +48,9 @@ func whatifAction(c *cli.Context, s *sweep.Sweep) error {
 			defer p.End()
 		}
 	}
+	if slices.ContainsFunc(o.Cases, func(x survey.Case) bool { return x.Routing != routing.Pinned }) {
+		noteLanes(c, t)
+	}
 	report, err := survey.WhatIf(c.Context, t, o)
 	if err != nil {
 		return usage(err)
@@ -68,7 +73,7 @@ func whatifOver(c *cli.Context) error {
 	if s.Net, err = s.Net.WithSomeLIDs(); err != nil {
 		return usage(err)
 	}
-	job, err := jobOf(c, s.Net)
+	job, err := jobOf(c, s)
 	if err != nil {
 		return err
 	}

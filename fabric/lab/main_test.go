@@ -319,7 +319,10 @@ func TestNothingStays(t *testing.T) {
 			left := slices.DeleteFunc(references(t, h.names), func(p string) bool { return !holders[processOf(p)] })
 			expect.True(t, len(left) == 0, "still there: %v", left)
 			ended := []unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}
-			n, err := unix.Poll(ended, 0)
+			n, err := unix.Poll(ended, 60_000) // files and namespaces are gone a moment before
+			for errors.Is(err, unix.EINTR) {
+				n, err = unix.Poll(ended, 60_000)
+			}
 			expect.True(t, n == 1 && err == nil, "process %d still runs (%v)", h.pid, err)
 		})
 	}

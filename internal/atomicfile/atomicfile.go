@@ -12,6 +12,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -224,7 +226,7 @@ func (b *bound) Read(p []byte) (int, error) {
 }
 
 // Text returns a reader of a text in UTF-8 without the byte order mark of some editors. It fails if
-// r begins differently: UTF-16, or with zeros as in packed files.
+// r begins differently: UTF-16, packed, or with zeros.
 func Text(r io.Reader) io.Reader { return &text{r: bufio.NewReader(r)} }
 
 type text struct {
@@ -238,6 +240,8 @@ func (t *text) Read(p []byte) (int, error) {
 		t.begun = true
 		head, _ := t.r.Peek(4) // fewer at the end; errors are returned again
 		switch {
+		case slices.ContainsFunc([]string{"\x1f\x8b", "\xfd7zX", "BZh9", "\x28\xb5\x2f\xfd"}, func(magic string) bool { return strings.HasPrefix(string(head), magic) }):
+			t.err = errors.New("this is packed, by gzip, xz, bzip2 or zstd: unpack it")
 		case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):
 			t.err = errors.New("this is UTF-16: write it as UTF-8")
 		case bytes.IndexByte(head, 0) >= 0:

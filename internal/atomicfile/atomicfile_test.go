@@ -200,7 +200,7 @@ func TestBound(t *testing.T) {
 func TestTextReader(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", "a": "a", "h0\r\n": "h0\r\n", "\xef\xbb\xbfh0\n": "h0\n", "\xef\xbb\xbf": "", "é": "é",
-		"\xff\xfeh\x00": "UTF-16", "\xfe\xff\x00h": "UTF-16", "h\x000\x00": "not text", "\x1f\x8b\x08\x00": "not text",
+		"\xff\xfeh\x00": "UTF-16", "\xfe\xff\x00h": "UTF-16", "h\x000\x00": "not text", "\xfd7zXZ\x00": "this is packed", "BZh91AY": "this is packed", "\x28\xb5\x2f\xfd\x04": "this is packed", "BZh1": "BZh1", "\x1f\x8b\x08\x00": "this is packed",
 	} {
 		for _, r := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in))} {
 			b, err := io.ReadAll(atomicfile.Text(r))

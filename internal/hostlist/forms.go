@@ -67,9 +67,9 @@ var (
 	// Of mpirun --display-allocation, with and without flags; checked against Open MPI 4.1.4.
 	allocNode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\S+): (?:flags=\S+ )?slots=(\d+) max_slots=`) })
 	// Rank and host: of srun -l hostname (from the manual of Slurm 22.05, not tested), of hostname under mpirun
-	// --tag-output and hydra's -l, and of a rankfile of Open MPI.
+	// --tag-output or --output tag, with the name of its job, and hydra's -l, and of a rankfile of Open MPI.
 	rankHost = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:(?:\[\d+,)?\[?(\d+)(?:\]?: +|\] +|\]<stdout>: ?)|rank +(\d+) *= *)(\S+)(?: +slots?=\S+)?$`)
+		return regexp.MustCompile(`^(?:(?:\[(?:[^\s\]]+@)?\d+,)?\[?(\d+)(?:\]?: +|\] +|\]<stdout>: ?)|rank +(\d+) *= *)(\S+)(?: +slots?=\S+)?$`)
 	})
 	// Of LSF's variables, as env prints them; from the manual of LSF 10.1, not tested.
 	lsfWord = sync.OnceValue(func() *regexp.Regexp {

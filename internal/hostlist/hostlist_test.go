@@ -112,8 +112,9 @@ func TestReadForms(t *testing.T) {
 		"n1:2 binding=user:0,1\nn2:2 ifname=ib0\n":                                            "n1 2, n2 2",
 		"rank 1=n2 slot=0\nrank 0 = n1 slots=0:1\n":                                           "n1 1, n2 1",
 		"[1,1]<stdout>:n2\n[1,0]<stdout>: n1\n":                                               "n1 1, n2 1",
-		"[0] n1\n[1] n2\n":                                                                    "n1 1, n2 1",
-		"n1:x,n2\n":                                                                           "line 1: slots \"x\": must be 1..4096",
+		"[prterun-n1-4242@1,1]<stdout>: n2\n[prterun-n1-4242@1,0]<stdout>: n1\n":              "n1 1, n2 1",
+		"[0] n1\n[1] n2\n": "n1 1, n2 1",
+		"n1:x,n2\n":        "line 1: slots \"x\": must be 1..4096",
 	} {
 		entries, err := Read(strings.NewReader(text))
 		var got []string

@@ -68,7 +68,7 @@ func padded(b []byte, x uint64, base, digits int) []byte {
 // lines that begin with "Unicast lids" (of fdbs, with dump_ucast_routes) or, below one, with 0x count. OpenSM
 // silently accepts unknown input; ReadDump is stricter: a switch or LID that the network does not
 // have, a switch or LID twice, a port that the switch does not have, a port GUID with another LID,
-// and a file without a table are errors, with the line. Checked against OpenSM 3.3.23 and dump_fts
+// a table that is cut, and a file without a table are errors, with the line. Checked against OpenSM 3.3.23 and dump_fts
 // of infiniband-diags 44.
 func ReadDump(r io.Reader, n *network.Network) (*Tables, error) { return readDump(r, n, 0) }
 
@@ -79,6 +79,12 @@ func readDump(r io.Reader, n *network.Network, line int) (*Tables, error) {
 	}
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, 1<<16)
+	whole := true // the last line has its end
+	in.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+		n, text, err := bufio.ScanLines(data, atEOF)
+		whole = n == 0 && whole || n > 0 && data[n-1] == '\n'
+		return n, text, err
+	})
 	for in.Scan() {
 		line++
 		if err := d.line(in.Bytes()); err != nil {
@@ -91,6 +97,9 @@ func readDump(r io.Reader, n *network.Network, line int) (*Tables, error) {
 	if !d.any {
 		return nil, errors.New(`no forwarding table in it: no line begins with "Unicast lids" (give what dump_lfts, dump_fts or OpenSM prints)`)
 	}
+	if d.cur != none && (!whole || d.ends) {
+		return nil, fmt.Errorf("line %d: the text ends within the table of %s", line, d.t.Net.Info(d.t.Net.Switch(d.cur)).Name)
+	}
 	return d.t, nil
 }
 
@@ -102,8 +111,12 @@ type dumpReader struct {
 	names map[uint64]int // switch index by GUID
 	seen  []bool
 	any   bool
-	cur   int // switch, or none
+	ends  bool // tables have a last line
+	cur   int  // switch, or none
 }
+
+// dumped ends a table, but in fdbs.
+var dumped = []byte(" lids dumped")
 
 func (d *dumpReader) line(b []byte) error {
 	b = bytes.TrimSpace(b)
@@ -116,6 +129,8 @@ func (d *dumpReader) line(b []byte) error {
 		d.cur = none
 	case d.cur != none && bytes.HasPrefix(b, []byte("0x")):
 		return d.entry(b)
+	case bytes.HasSuffix(b, dumped):
+		d.ends, d.cur = true, none
 	}
 	return nil
 }

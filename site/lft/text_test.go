@@ -146,6 +146,26 @@ func TestReadDumpErrors(t *testing.T) {
 	expect.True(t, err == nil && tables.Port(n.Switch(0), 1) == lft.NoPort && tables.Port(n.Switch(0), 2) == 2, "%v", err)
 }
 
+// A dump that is cut anywhere is refused, or lacks whole tables only.
+func TestReadCutDump(t *testing.T) {
+	n := parseNetwork(t, "FT(2;2,3)", 0)
+	text := dumped(t, expect.Value(opensm.MinHop.Route(n, nil))(t))
+	whole := expect.Value(lft.ReadDump(strings.NewReader(text), n))(t)
+	for end := range len(text) {
+		got, err := lft.ReadDump(strings.NewReader(text[:end]), n)
+		if err != nil {
+			continue
+		}
+		if strings.HasSuffix(text[:end], "\n") && !strings.Contains(text[:end], "dumped") {
+			continue // the first table: what ends the others is not known
+		}
+		for i := range n.Switches() {
+			row, none := string(got.Row(i)), strings.Repeat("\xff", got.LIDs)
+			expect.True(t, row == string(whole.Row(i)) || row == none, "cut at %d, the table of switch %d is %q", end, i, row)
+		}
+	}
+}
+
 func TestReadJSONErrors(t *testing.T) {
 	n := parseNetwork(t, "FT(2;1,2)", 0)
 	var b bytes.Buffer

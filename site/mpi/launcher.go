@@ -68,13 +68,8 @@ var (
 )
 
 // Options are options of mpirun for these needs. Ranks have, since each has several threads, all
-// processors of their host, and in Open MPI 4 three seconds to end after a signal: 5 takes that option,
-// too, and kills after half a second.
-func (l Launcher) Options(n Needs) []string {
-	var out []string
-	if l < 5 {
-		out = []string{"--mca", "odls_base_sigkill_timeout", "3"}
-	}
+// processors of their host.
+func (l Launcher) Options(n Needs) (out []string) {
 	if !n.Bound {
 		out = append(out, "--bind-to", "none")
 	}

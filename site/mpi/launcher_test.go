@@ -17,12 +17,12 @@ func TestLauncherOptions(t *testing.T) {
 		needs   Needs
 		want    string
 	}{
-		{"mpirun (Open MPI) 4.1.4", Needs{}, "--mca odls_base_sigkill_timeout 3 --bind-to none"},
+		{"mpirun (Open MPI) 4.1.4", Needs{}, "--bind-to none"},
 		{"mpirun (Open MPI) 5.0.7", Needs{Bound: true}, ""},
-		{"mpirun.real (OpenRTE) 4.1.4", Needs{Network: "lo"}, "--mca odls_base_sigkill_timeout 3 --bind-to none --mca btl_tcp_if_include lo --mca oob_tcp_if_include lo"},
+		{"mpirun.real (OpenRTE) 4.1.4", Needs{Network: "lo"}, "--bind-to none --mca btl_tcp_if_include lo --mca oob_tcp_if_include lo"},
 		{"mpirun (Open MPI) 5.0.7", Needs{Network: "lo"}, "--bind-to none --mca btl_tcp_if_include lo"},
 		{"mpirun (Open MPI) 5.0.7", Needs{Network: "127.0.0.0/8"}, "--bind-to none --mca btl_tcp_if_include 127.0.0.0/8"},
-		{"mpirun (Open MPI) 4.1.4", all, "--mca odls_base_sigkill_timeout 3 --bind-to none --mca btl_tcp_if_include 10.1.0.0/16 --mca oob_tcp_if_include 10.1.0.0/16 --mca plm rsh --mca plm_rsh_agent /a" +
+		{"mpirun (Open MPI) 4.1.4", all, "--bind-to none --mca btl_tcp_if_include 10.1.0.0/16 --mca oob_tcp_if_include 10.1.0.0/16 --mca plm rsh --mca plm_rsh_agent /a" +
 			" --mca orte_launch_agent /d --mca orte_tmpdir_base /s"},
 		{"mpirun (Open MPI) 10.0.0rc1", all, "--bind-to none --mca btl_tcp_if_include 10.1.0.0/16 --prtemca prte_if_include 10.1.0.0/16 --prtemca plm ssh --prtemca plm_ssh_agent /a" +
 			" --prtemca prte_launch_agent /d --prtemca prte_tmpdir_base /s"},

@@ -221,11 +221,13 @@ func (p *reader) tablePort(r row) error {
 	return n.add(l)
 }
 
-// tableRate is the rate for a width and speed of InfiniBand's PortInfo, 0 if unknown.
+// tableRate is the rate for a width of InfiniBand's PortInfo and a speed: a byte each of PortInfo's
+// speeds, the extended ones, those of Mellanox and the second extended ones (ibdm's IBLinkSpeed); 0 if
+// unknown.
 func tableRate(width, speed uint64) float64 {
 	wide := map[uint64]float64{1: 1, 2: 4, 4: 8, 8: 12, 16: 2}[width]
 	return wide * lanes[map[uint64]string{
-		1: "SDR", 2: "DDR", 4: "QDR", 1 << 8: "FDR", 1 << 9: "EDR", 1 << 10: "HDR", 1 << 11: "NDR", 1 << 12: "XDR", 1 << 16: "FDR10",
+		1: "SDR", 2: "DDR", 4: "QDR", 1 << 8: "FDR", 1 << 9: "EDR", 1 << 10: "HDR", 1 << 11: "NDR", 1 << 16: "FDR10", 1 << 24: "XDR",
 	}[speed]]
 }
 

@@ -72,6 +72,10 @@ func TestReadIbdiagnet(t *testing.T) {
 	expect.True(t, n.Rate(cables[0].A) == 50e9 && n.Rate(cables[1].A) == 200e9, "rates %v and %v", n.Rate(cables[0].A), n.Rate(cables[1].A))
 	p := expect.Value(network.TreeOf(n))(t)
 	expect.Equal(t, p.Tree.Notation(), "FT(2;1,2)", "tree")
+	for speed, want := range map[int]float64{1: 8e9, 4: 32e9, 1 << 9: 100e9, 1 << 11: 400e9, 1 << 16: 40e9, 1 << 24: 800e9, 1 << 30: 0} {
+		n := expect.Value(netfile.ReadIbdiagnet(strings.NewReader(strings.ReplaceAll(ibdiagnet, ",2,1024,", fmt.Sprintf(",2,%d,", speed)))))(t)
+		expect.Equal(t, n.Rate(network.End{Node: 0, Port: 1}), want, "speed %d", speed)
+	}
 }
 
 // TestReadAggregationNode: that of a spine, as ibnetdiscover prints it, is no host either.
@@ -117,6 +121,16 @@ func TestReadLinkInfo(t *testing.T) {
 		_, err := netfile.ReadLinkInfo(strings.NewReader(strings.Replace(linkInfo, c.old, c.new, 1)))
 		expect.True(t, err != nil && strings.Contains(err.Error(), c.want), "%v, want %q", err, c.want)
 	}
+	const speed = "( 4X        106.25 Gbps Active/  LinkUp)"
+	for text, want := range map[string]float64{ // of rdma-core 64, and of infiniband-diags before it
+		"( 4X 10.0 Gbps (FDR10) Active/  LinkUp)": 40e9, "( 4X              FDR10 Active/  LinkUp)": 40e9, "( 1X        106.25 Gbps Initialize/  LinkUp)": 100e9, "( 2X 212.5 Gbps  Armed/  LinkUp)": 400e9,
+		"( 4X undefined (16) Active/  LinkUp)": 0,
+	} {
+		n = expect.Value(netfile.ReadLinkInfo(strings.NewReader(strings.ReplaceAll(linkInfo, speed, text))))(t)
+		expect.Equal(t, n.Rate(network.End{Node: 0, Port: 1}), want, "%s", text)
+	}
+	n = expect.Value(netfile.ReadLinkInfo(strings.NewReader(strings.Replace(linkInfo, "Switch:", "Switch: 0x0000000000000077 far:\n             77    3[  ] ==( 4X        106.25 Gbps Active/  LinkUp)==>      \"Port not available\"\nSwitch:", 1))))(t)
+	expect.Equal(t, n.Notes[1:], []string{"port 3 of far leads to what iblinkinfo could not ask: left out"}, "notes")
 	unnamed := strings.NewReplacer("102      5", "102      0", "==>       5", "==>       0").Replace(linkInfo) // a host without a LID
 	n = expect.Value(netfile.ReadLinkInfo(strings.NewReader(unnamed)))(t)
 	expect.True(t, n.Hosts() == 2 && len(n.Cables()) == 2 && n.MaxLID() == 6, "%d hosts, %d cables, LIDs to %d", n.Hosts(), len(n.Cables()), n.MaxLID())
@@ -203,6 +217,10 @@ func TestReadNetDump(t *testing.T) {
 	between := n.SwitchCables()[0]
 	expect.True(t, between.A.Port == 3 && between.B.Port == 13 && n.Rate(between.A) == 400e9 && n.Rate(network.End{Node: 0, Port: 1}) == 200e9, "%v", between)
 	expect.True(t, n.Info(1).Name == "n2: rack 1 mlx5_0" && n.Info(1).LID == 6 && n.Info(1).GUID == 0x102, "%+v", n.Info(1))
+	for lane, want := range map[string]float64{"2.5": 8e9, "10": 32e9, "FDR10": 40e9, "25": 100e9, "200": 800e9, "UNKNOWN": 0} { // ibdm's names of speeds
+		n := expect.Value(netfile.ReadNetDump(strings.NewReader(strings.ReplaceAll(netDump, "4x      : 100 ", "4x      : "+lane+" "))))(t)
+		expect.Equal(t, n.Rate(between.A), want, "%s", lane)
+	}
 	for _, c := range []struct{ old, new, want string }{
 		{"1/7/1      : 2 ", "1/9/1      : 2 ", `line 6: port 3 of "MF0;leaf:MQM9700/U1" leads to port "1/9/1" of "MF0;spine:MQM9700/U1", which has no such port`},
 		{"1/1/1/2    : 2 ", "1/1/1/2    : x ", `line 5: port "x": must be 1..254`},

@@ -18,10 +18,10 @@ var linkHead = regexp.MustCompile(`^(CA|Switch|Router): (?:(0x[0-9a-f]{16}) )?(.
 // linkLine is a line of a port: its GUID where it is an adapter's, its LID and number, width and
 // speed of a lane, LID and number at the other end.
 var linkLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:(0x[0-9a-f]{16}) +)?(\d+) +(\d+)\[ *\d* *\] ==\( *(.*?)\)==> +(?:(\d+) +(\d+))?\[ *\d* *\] ".*" \(.*\)$`)
+	return regexp.MustCompile(`^(?:(0x[0-9a-f]{16}) +)?(\d+) +(\d+)\[ *\d* *\] ==\( *(.*?)\)==> +(?:(?:(\d+) +(\d+))?\[ *\d* *\] ".*" \(.*\)|"Port not available")$`)
 })
 
-var laneSpeed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d+)X +([0-9.]+|FDR10) *(?:Gbps)? +Active`) })
+var laneSpeed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d+)X +(?:[0-9.]+ Gbps \()?([0-9.]+|FDR10)[ )]`) })
 
 // speeds are those of iblinkinfo, in Gbit/s on a lane.
 var speeds = map[string]string{
@@ -106,6 +106,9 @@ func (p *reader) linkInfo(s string) error {
 		n.lid = x[0]
 	}
 	if m[5] == "" {
+		if strings.HasSuffix(s, `"Port not available"`) {
+			p.left = append(p.left, fmt.Sprintf("port %d of %s leads to what iblinkinfo could not ask: left out", x[1], n.name))
+		}
 		return nil // without a cable
 	}
 	l := link{line: p.line, port: x[1], peerLID: x[2], peerPort: x[3]}

@@ -1,6 +1,7 @@
 package netfile
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -64,14 +65,10 @@ func (p *lstReader) lst(s string) error {
 		return nil
 	}
 	width, _ := strconv.ParseFloat(strings.TrimSuffix(m[15], "x"), 64)
-	name := speeds[m[17]]
-	if name == "" {
-		name = lstSpeeds[m[17]]
-	}
 	for i := range ends {
 		far := 1 - i
 		l := ends[i]
-		l.peer, l.peerPort, l.rate = nodes[far].id, ends[far].port, width*lanes[name]
+		l.peer, l.peerPort, l.rate = nodes[far].id, ends[far].port, width*lanes[cmp.Or(lstSpeeds[m[17]], speeds[m[17]])]
 		if err := nodes[i].once(l); err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func (p *reader) unplug() {
 		n.links = slices.DeleteFunc(n.links, func(l link) bool {
 			back := l.peer == n.id && l.port == l.peerPort
 			if back {
-				p.plugs = append(p.plugs, fmt.Sprintf("a plug leads port %d of %s back to itself: left out", l.port, n.name))
+				p.left = append(p.left, fmt.Sprintf("a plug leads port %d of %s back to itself: left out", l.port, n.name))
 			}
 			return back
 		})
@@ -75,7 +75,7 @@ func (p *reader) notes() (notes []string) {
 			}
 		}
 	}
-	return append(notes, p.plugs...)
+	return append(notes, p.left...)
 }
 
 // other reports whether a node has LIDs and is no host: a router, or the adapter for reductions

@@ -66,7 +66,7 @@ type reader struct {
 	grouped  bool      // by chassis, so that switches are printed twice
 	again    bool      // now is printed a second time
 	warnings []string
-	plugs    []string // notes of ports that lead to themselves
+	left     []string // notes of ports that are left out
 }
 
 // each has take read the lines of a text, without blanks at their ends. An error names the line.
@@ -233,7 +233,7 @@ func (n *node) same(o *node) error {
 //	[1](2c90300000041) 	"S-0002c90401000001"[1]		# lid 20 lmc 2 "s1_1" lid 133 4xSDR
 func (p *reader) port(s string) error {
 	if len(p.nodes) == 0 {
-		return errors.New("a port before the first node")
+		return fmt.Errorf("%s before the first node", brief(s))
 	}
 	n := p.now
 	c := cursor{s}

@@ -36,7 +36,7 @@ func TestReadRefuses(t *testing.T) {
 		{"no quotes", `Ca 1 "A"`, `Ca 1 A`, `line 7: cannot read`},
 		{"ports", "Switch 4", "Switch 255", "line 2: 255 ports: must be 1..254"},
 		{"no ports", "Switch 4", "Switch 0", "line 2: 0 ports"},
-		{"port first", "switchguid=0x100(100)", "[1] \"A\"[1]", "line 1: a port before the first node"},
+		{"port first", "switchguid=0x100(100)", "[1] \"A\"[1]", `line 1: "[1] \"A\"[1]" before the first node`},
 		{"port number", "[2] \"B\"", "[5] \"B\"", `line 4: port 5: "leaf" has ports 1..4`},
 		{"port twice", "[2] \"B\"", "[1] \"B\"", `line 4: port 1 of "leaf" is given twice; first on line 3`},
 		{"node twice", `Ca 2 "B"`, `Ca 2 "A"`, `line 11: node "A" is given twice; first on line 7`},

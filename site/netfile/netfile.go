@@ -88,6 +88,9 @@ func Read(src string, lmc int) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", src, err)
 	}
+	if note := n.HostsNote(); note != "" {
+		n.Notes = append(n.Notes, note)
+	}
 	return &Source{Form: form, Whole: n, Net: n}, nil
 }
 

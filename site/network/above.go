@@ -13,7 +13,9 @@ import (
 // with the adapter of a subnet manager, a router or storage: they join several switches with more
 // hosts than they have, which no cable joins with each other or with the others beside them, and have
 // more cables to switches than hosts; or top switches, which have cables to switches of several pods.
-// Their hosts take no part in an exchange unless they are named.
+// Their hosts take no part in an exchange unless they are named. Where a cable joins two of the other
+// switches with hosts, as in a torus one of whose switches has a host less, the network has no leaves,
+// and nothing stands above them.
 func (n *Network) aboveLeaves(g neighbours) []bool {
 	out, hosts := make([]bool, n.Switches()), make([]int32, n.Switches())
 	for i := range hosts {
@@ -25,6 +27,12 @@ func (n *Network) aboveLeaves(g neighbours) []bool {
 	}
 	for i := range out {
 		out[i] = hosts[i] > 0 && n.above(g, hosts, i)
+	}
+	for i, own := range hosts {
+		if own > 0 && !out[i] && slices.ContainsFunc(g.of(i), func(j int32) bool { return int(j) != i && hosts[j] > 0 && !out[j] }) {
+			clear(out)
+			return out
+		}
 	}
 	for _, i := range tops {
 		out[i] = true

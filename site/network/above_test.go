@@ -1,7 +1,9 @@
 package network_test
 
 import (
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"evbench/site/network"
@@ -75,6 +77,38 @@ func TestAbove(t *testing.T) {
 		expect.True(t, p.Tree.Notation() == c.tree && p.Tree.Servers() == n.Hosts()-len(want), "%s with %v: %s, %d servers", c.notation, c.more, p.Tree.Notation(), p.Tree.Servers())
 		_, err = network.DetectRoots(n)
 		expect.Must(t, err)
+	}
+}
+
+// TestAboveTorus: a torus of 4 × 5 switches with three hosts each has no leaves, whichever hosts are missing.
+func TestAboveTorus(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 5))
+	for range 50 {
+		var b network.Builder
+		var at []int
+		for i := range 20 {
+			for range 3 - rng.IntN(2)*rng.IntN(2) {
+				b.Host(network.Info{Name: "n" + strconv.Itoa(len(at)), GUID: uint64(len(at)), Port: uint64(len(at))})
+				at = append(at, i)
+			}
+		}
+		switches, used := make([]network.Node, 20), make([]uint8, 20)
+		for i := range switches {
+			switches[i] = b.Switch(network.Info{Name: "sw" + strconv.Itoa(i), GUID: 1000 + uint64(i)}, 7)
+		}
+		port := func(i int) network.End {
+			used[i]++
+			return network.End{Node: switches[i], Port: used[i]}
+		}
+		for h, i := range at {
+			expect.Must(t, b.Cable(network.End{Node: network.Node(h), Port: 1}, port(i)))
+		}
+		for i := range switches {
+			expect.Must(t, b.Cable(port(i), port((i/5*5)+(i+1)%5)))
+			expect.Must(t, b.Cable(port(i), port((i+5)%20)))
+		}
+		n := b.Build()
+		expect.True(t, n.Above() == nil && len(network.AllHosts(n).Nodes) == len(at), "%d of %d hosts take part", len(network.AllHosts(n).Nodes), len(at))
 	}
 }
 

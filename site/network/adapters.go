@@ -11,10 +11,11 @@ import (
 	"evbench/internal/show"
 )
 
-// Patterns for descriptions that name the maker of an adapter and no host, and for the end of an
-// adapter's port.
+// Patterns for descriptions that name the maker of an adapter and no host, for first words that are
+// no host's name, as of one that had none yet or of a device, and for the end of an adapter's port.
 var (
 	ofMaker  = regexp.MustCompile(`(?i)mellanox|connectx|infinihost|infiniband|omni-?path`)
+	noHost   = regexp.MustCompile(`(?i)^(?:localhost(?:\.\S*)?|\(none\)|(?:mlx[45]|hfi1|qib|bnxt_re|irdma|rxe)_?\d+|hca-\d+)$`)
 	portEnds = regexp.MustCompile(`:\d+$`)
 )
 
@@ -24,11 +25,45 @@ func (n *Network) HostName(v Node) string {
 	return name
 }
 
-// hostWord returns the host in the description of an adapter, its first word; "" if it names none.
+// HostWords returns what gives the host in the description of an adapter, its first word; "" if it names
+// none. A word names none, either, where two adapters have one description with it and a device: a host
+// has each device once.
+func (n *Network) HostWords() func(Node) string {
+	guid, several := map[string]uint64{}, map[string]bool{}
+	for v := range Node(n.hosts) {
+		i := n.info[v]
+		if own, again := guid[i.Name]; again && own != i.GUID && strings.Contains(i.Name, " ") {
+			several[n.hostWord(v)] = true
+		}
+		guid[i.Name] = i.GUID
+	}
+	return func(v Node) string {
+		if word := n.hostWord(v); !several[word] {
+			return word
+		}
+		return ""
+	}
+}
+
+// HostsNote says that some adapters do not name their hosts; "": all do.
+func (n *Network) HostsNote() string {
+	word, names := n.HostWords(), []string(nil)
+	for v := range Node(n.hosts) {
+		if word(v) == "" {
+			names = append(names, n.info[v].Name)
+		}
+	}
+	if len(names) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%d adapters do not say which host they are in, such as %s: each is taken for a host of its own", len(names), brief(names[0]))
+}
+
+// hostWord is HostWords of one description alone.
 func (n *Network) hostWord(v Node) string {
 	words := strings.Fields(n.info[v].Name)
 	switch {
-	case len(words) == 0 || len(words) > 1 && ofMaker.MatchString(n.info[v].Name):
+	case len(words) == 0 || len(words) > 1 && ofMaker.MatchString(n.info[v].Name) || noHost.MatchString(words[0]):
 		return ""
 	case len(words) == 1:
 		return portEnds.ReplaceAllString(words[0], "") // node1:2 is port 2 of an adapter called node1
@@ -45,12 +80,12 @@ func (n *Network) grouped(out []Node) (nodes []Node, host []int) {
 		guid uint64
 		node Node
 	}
-	of, hosts := map[key]int{}, [][]Node(nil)
+	of, hosts, word := map[key]int{}, [][]Node(nil), n.HostWords()
 	for v := range Node(n.hosts) {
 		if slices.Contains(out, v) {
 			continue
 		}
-		k := key{word: n.hostWord(v)}
+		k := key{word: word(v)}
 		if k.guid = n.info[v].GUID; k.word != "" {
 			k.guid = 0
 		} else if k.guid == 0 {
@@ -165,7 +200,7 @@ func (r *jobReader) nodes(adapter, name string) ([]Node, string, error) {
 	default:
 		return nil, "", fmt.Errorf("adapter %s of host %s is not in the network", hostlist.Short(adapter), hostlist.Short(name))
 	}
-	if word := r.net.hostWord(v); word != "" && word != name && (strings.Contains(r.net.info[v].Name, " ") || len(r.names.of[word]) > 1) {
+	if word := r.names.word(v); word != "" && word != name && (strings.Contains(r.net.info[v].Name, " ") || len(r.names.of[word]) > 1) {
 		return nil, "", fmt.Errorf("adapter %s is of host %s, not of %s", hostlist.Short(adapter), word, hostlist.Short(name))
 	}
 	return []Node{v}, name, nil

@@ -81,23 +81,24 @@ func unequal(a, b string, x, y int) error {
 type HostNames struct {
 	net   *Network
 	index *Index
+	word  func(Node) string // as of HostWords
 	first map[string][]Node
 	of    map[string][]Node // adapters of a host
 	lower map[string]string // names of hosts in lower case, "" of several
 }
 
 func NewHostNames(n *Network) *HostNames {
-	h := &HostNames{n, Names(n), map[string][]Node{}, map[string][]Node{}, map[string]string{}}
+	h := &HostNames{n, Names(n), n.HostWords(), map[string][]Node{}, map[string][]Node{}, map[string]string{}}
 	short := map[string][]Node{} // names of the network without domain
 	for v := range Node(n.Hosts()) {
-		if word := n.hostWord(v); word != "" {
+		if word := h.word(v); word != "" {
 			h.of[word] = append(h.of[word], v)
 		}
 		word, _, more := strings.Cut(n.Info(v).Name, " ")
 		if more {
 			h.first[word] = append(h.first[word], v)
 		}
-		if plain := hostlist.Plain(word); plain != word && n.hostWord(v) != "" {
+		if plain := hostlist.Plain(word); plain != word && h.word(v) != "" {
 			short[plain] = append(short[plain], v)
 		}
 	}

@@ -26,10 +26,11 @@ import (
 )
 
 // A fake is a subnet manager within the test: it takes the signal, loads the file
-// and logs, or does what its answer says instead.
+// and logs, or does what its answer says instead. On a busy machine a signal comes late, from a test before that did
+// not wait for its answer, or twice: what is answered depends on the file that is there, not on how many came.
 type fake struct {
 	Manager
-	answer []func(f *fake) string
+	answer func(f *fake) string
 
 	mu     sync.Mutex
 	held   []byte // what the switches hold
@@ -41,8 +42,7 @@ const (
 	minhopLog = "do_ucast_file_load: ERR 6302: cannot parse\nosm_ucast_mgr_process: minhop tables configured on all switches\nx -> SUBNET UP\n"
 )
 
-// loads takes the file. There may be none yet: the signal of a test before, which did not wait for its answer, comes
-// late on a busy machine.
+// loads takes the file, if there is one.
 func loads(f *fake) string {
 	if text, err := os.ReadFile(filepath.Join(f.Dir, LFTsFile)); err == nil {
 		f.held = text
@@ -50,11 +50,18 @@ func loads(f *fake) string {
 	return loadedLog
 }
 
+// given reports whether the file is that of some routes.
+func (f *fake) given(r *Routes) bool {
+	files, err := r.texts(f.Dir)
+	text, missing := os.ReadFile(filepath.Join(f.Dir, LFTsFile))
+	return errors.Join(err, missing) == nil && bytes.Equal(text, files[0].Text)
+}
+
 // sink takes every signal too, so that a late one does not end the test.
 var sink = make(chan os.Signal, 1)
 
-// serve answers signals, one answer each, the last for ever. The switches hold these tables.
-func serve(t *testing.T, held *Routes, answer ...func(f *fake) string) *fake {
+// serve answers signals. The switches hold these tables.
+func serve(t *testing.T, held *Routes, answer func(f *fake) string) *fake {
 	t.Helper()
 	f := &fake{answer: answer}
 	var err error
@@ -72,10 +79,7 @@ func serve(t *testing.T, held *Routes, answer ...func(f *fake) string) *fake {
 		defer close(done)
 		for range hup {
 			f.mu.Lock()
-			text := f.answer[0](f)
-			if len(f.answer) > 1 {
-				f.answer = f.answer[1:]
-			}
+			text := f.answer(f)
 			f.mu.Unlock()
 			if _, err := log.WriteString(text); err != nil {
 				panic(err)
@@ -166,7 +170,12 @@ func TestInstallIsUndone(t *testing.T) {
 // A short Wait limits the way there, not the way back.
 func TestShortWait(t *testing.T) {
 	first, second := twoPlans(t)
-	f := serve(t, first, func(*fake) string { return "" }, loads)
+	f := serve(t, first, func(f *fake) string {
+		if f.given(second) {
+			return ""
+		}
+		return loads(f)
+	})
 	f.Wait = time.Nanosecond
 	expect.Error(t, expect.Err(f.Put(t.Context(), second)), "not within 1ns")
 	_, _, err := f.Restore(t.Context(), first)
@@ -203,7 +212,7 @@ func TestInstallRestores(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		bad   func(f *fake) string
-		after func(f *fake) string // the answer to the signal after restoring
+		after func(f *fake) string // the answer for the second plan, before and after that
 		says  []string
 	}{
 		{"keeps its tables", func(*fake) string { return loadedLog }, loads,
@@ -230,11 +239,14 @@ func TestInstallRestores(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			first, second := twoPlans(t)
 			ctx, cancel := context.WithCancelCause(t.Context())
-			f := serve(t, first, loads, func(f *fake) string {
+			f := serve(t, first, func(f *fake) string {
+				if !f.given(first) {
+					return c.after(f)
+				}
 				cancel(gone)
 				return c.bad(f)
-			}, c.after)
-			f.install(t, second) // the first answer
+			})
+			f.install(t, second)
 			expect.Must(t, errors.Join(f.Close(), os.Remove(filepath.Join(f.Dir, companion.FormerFile))))
 			files, err := second.texts(f.Dir)
 			expect.Must(t, err)
@@ -294,7 +306,7 @@ func TestInstallLosesMaster(t *testing.T) {
 			return read(ctx, most)
 		}
 		f.mu.Lock()
-		f.answer = []func(*fake) string{func(*fake) string { return "" }}
+		f.answer = func(*fake) string { return "" }
 		f.mu.Unlock()
 		_, err := f.Install(t.Context(), second)
 		for _, s := range []string{want, "OpenSM has not loaded the tables, the switches hold their former ones", "the former tables are back"} {
@@ -376,7 +388,12 @@ func TestInstallChecksFirst(t *testing.T) {
 // TestUndoSays what the switches hold where the former tables do not come back: not those.
 func TestUndoSays(t *testing.T) {
 	first, second := twoPlans(t)
-	f := serve(t, first, loads, func(*fake) string { return "" })
+	f := serve(t, first, func(f *fake) string {
+		if f.given(second) {
+			return loads(f)
+		}
+		return ""
+	})
 	i := f.Installation(true)
 	expect.Must(t, expect.Err(i.Install(t.Context(), second)))
 	f.Wait, f.back = time.Millisecond, time.Millisecond
@@ -384,7 +401,7 @@ func TestUndoSays(t *testing.T) {
 	expect.Error(t, err, "THE FORMER TABLES ARE NOT RESTORED (evbench routes undo "+f.Dir+"): ", "the switches still hold those that evbench installed")
 	expect.True(t, !strings.Contains(err.Error(), "their former ones"), "%v", err)
 	f.mu.Lock()
-	f.answer = []func(*fake) string{loads}
+	f.answer = loads
 	f.mu.Unlock()
 	f.Wait, f.back = 0, 0
 	expect.Must(t, i.Undo(t.Context()))

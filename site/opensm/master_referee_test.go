@@ -21,11 +21,11 @@ func guidOf(n *network.Network, host network.Node) string {
 	return fmt.Sprintf("0x%016x", n.Info(host).Port)
 }
 
-// soon is a configuration that has a standby take over within some seconds; by default it takes 40. Asked again before the last
-// answer can have come, OpenSM 3.3.23 may wait for ever.
+// soon is a configuration that has a standby take over within some 10 s; by default it takes 40. Asked again before the last
+// answer can have come, which on a busy machine takes seconds, OpenSM 3.3.23 may wait for ever.
 func soon(t testing.TB, more string) string {
 	name := filepath.Join(t.TempDir(), "own.conf")
-	expect.Must(t, os.WriteFile(name, []byte("sminfo_polling_timeout 2000\npolling_retry_number 2\n"+more), 0o600))
+	expect.Must(t, os.WriteFile(name, []byte("sminfo_polling_timeout 5000\npolling_retry_number 2\n"+more), 0o600))
 	return name
 }
 
@@ -163,12 +163,12 @@ func TestUnit(t *testing.T) {
 	tree, dir := treeOf(t, "FT(2;2,3)"), t.TempDir()
 	n := networkOf(t, tree, 1)
 	first := compute(t, build(t, tree, plan.Options{Schedule: "linear-shift"}), n, 1)
-	f := judge(t, first, n, "-p", "9")
+	f := judge(t, first, n)
+	f.live.Kill() // before: an OpenSM that looks for others while one ends may wait for ever
 	line := strings.NewReplacer("%I", guidOf(n, 1), "/var/log", dir).Replace(string(unitLine.FindSubmatch(text)[1]))
 	args := append(strings.Fields(line), "-F", soon(t, "routing_engine file,no_fallback\nlfts_file "+filepath.Join(f.o.Dir, LFTsFile)+"\n"))
 	sm := expect.Value(f.live.Beside(t.Context(), 1, "file,no_fallback", "", args...))(t)
 	defer sm.Close()
-	f.live.Kill()
 	m := Manager{Dir: f.o.Dir, Process: Auto, Wait: ibtest.Limit, ReadBack: f.o.ReadBack, Master: f.o.Master}
 	ctx, cancel := context.WithTimeout(t.Context(), ibtest.Limit)
 	defer cancel()

@@ -64,8 +64,12 @@ func find(which, dir string, guid uint64) (*Process, error) {
 			continue
 		}
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-		if p, err := Running(pid); err == nil {
+		switch p, err := Running(pid); {
+		case err != nil:
+		case p.set.runs:
 			found = append(found, p)
+		default: // which tables it reads is not known: it would be taken for one that reads these
+			p.Close()
 		}
 	}
 	return only(found, dir, guid)
@@ -153,15 +157,17 @@ func (p *Process) log(said string) string {
 	return name
 }
 
-// reopening bounds the time between OpenSM's closing and reopening of its log.
-const reopening = time.Second
+// reopening is how often OpenSM's log is looked for, every poll, between its closing and reopening: a second of looks,
+// however long this process itself does not run.
+const reopening = int(time.Second / poll)
 
 // logging determines how OpenSM writes a log: whether at SIGUSR1 it writes its buffer and erases
 // nothing, and how to make it write each line at once, "" if it does. An error says why the log
 // cannot be followed.
 func (p *Process) logging(log string) (reopens bool, advice string, err error) {
 	to, err := logsTo(p.p, log)
-	for end := time.Now().Add(reopening); err != nil && time.Now().Before(end); time.Sleep(poll) {
+	for looks := 0; err != nil && looks < reopening; looks++ {
+		time.Sleep(poll)
 		to, err = logsTo(p.p, log)
 	}
 	if err != nil {

@@ -25,6 +25,7 @@ const withValue = "FciwOfdDglLstaumXRMUSPYZpnqkCGH"
 
 // settings are OpenSM's options about its log, its tables and its port.
 type settings struct {
+	runs   bool   // it has a command line: it is not being started or ending just now
 	known  bool   // at least the command line
 	conf   string // the name of its configuration, as OpenSM has it; "": none
 	flush  bool
@@ -50,7 +51,8 @@ func readSettings(p *trust.Process) settings {
 		}
 	}
 	s := newSettings(conf, string(text), args)
-	s.known = len(args) > 0 && (err == nil || conf == "")
+	s.runs = len(args) > 0
+	s.known = s.runs && (err == nil || conf == "")
 	return s
 }
 

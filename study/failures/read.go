@@ -3,7 +3,6 @@ package failures
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"evbench/internal/atomicfile"
+	"evbench/site/netfile"
 	"evbench/site/osmlog"
 )
 
@@ -312,22 +312,22 @@ func readCables(name string) (*Cables, error) {
 	return ReadCables(atomicfile.Bound(f, atomicfile.MaxList))
 }
 
-// readLog reads a log, which may be compressed as rotated logs are.
+// readLog reads a log, which may be packed by gzip as rotated logs are.
 func readLog(name string) (*Log, error) {
+	var f io.Reader = os.Stdin
 	if name == "-" {
-		return Read(os.Stdin, "standard input")
+		name = "standard input"
+	} else {
+		file, err := atomicfile.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		f = file
 	}
-	f, err := atomicfile.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if !strings.HasSuffix(name, ".gz") {
-		return Read(f, name)
-	}
-	z, err := gzip.NewReader(f)
+	text, err := netfile.Unpacked(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return Read(z, name)
+	return Read(atomicfile.Text(text), name)
 }

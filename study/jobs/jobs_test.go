@@ -30,6 +30,24 @@ x_1 : n[1-2]
 	expect.True(t, err == nil && slices.EqualFunc(got, want, equal), "%v, %v; want %v", got, err, want)
 }
 
+// What sacct -o JobID,NodeList prints: steps are of their jobs.
+func TestReadSacct(t *testing.T) {
+	const text = `JobID               NodeList
+------------ ---------------
+1001           node[001-003]
+1001.batch           node001
+1001.extern    node[001-003]
+1001.0         node[001-003]
+1002_7               node004
+1002_7.1             node005
+1003           None assigned
+1004.server          node006
+`
+	got, err := Read(strings.NewReader(text))
+	want := []Job{{"1001", []string{"node001", "node002", "node003"}}, {"1002_7", []string{"node004", "node005"}}, {"1004.server", []string{"node006"}}}
+	expect.True(t, err == nil && slices.EqualFunc(got, want, equal), "%v, %v; want %v", got, err, want)
+}
+
 func equal(a, b Job) bool { return a.ID == b.ID && slices.Equal(a.Nodes, b.Nodes) }
 
 func TestReadRefuses(t *testing.T) {

@@ -31,8 +31,9 @@ const maxID = 255 // characters
 
 // Read reads a list of jobs, one on a line: "job: node,node…", or "job nodes" as squeue -h -o '%A
 // %N' prints, both with host list expressions. It skips jobs without nodes, which do not run yet,
-// empty lines, the header of squeue and text after #. Lines of one job add up. Jobs are in the
-// order of the list. A table with the head that squeue prints without options is read by it.
+// empty lines, the header of squeue and text after #. Lines of one job add up, as do those of its steps
+// that sacct -o JobID,NodeList prints. Jobs are in the order of the list. A table with the head that squeue
+// prints without options is read by it.
 func Read(r io.Reader) ([]Job, error) {
 	var list []Job
 	at, total := map[string]int{}, 0
@@ -101,6 +102,12 @@ func lines(r io.Reader, do func(string) error) error {
 	return err
 }
 
+// Of sacct: a step of a job, and the line below its head.
+var (
+	sacctStep = regexp.MustCompile(`^(\d+(?:[_+]\d+)?)\.(?:\d+|batch|extern|interactive)$`)
+	sacctRule = regexp.MustCompile(`^-+\s+-+$`)
+)
+
 func parseLine(line string) (id string, nodes []string, err error) {
 	id, rest := line, ""
 	if i := strings.IndexAny(line, ": \t"); i >= 0 {
@@ -109,8 +116,11 @@ func parseLine(line string) (id string, nodes []string, err error) {
 	switch {
 	case id == "" || hostlist.Check(id, maxID) != nil:
 		return "", nil, fmt.Errorf("%q: a line is \"job: node,node\" or \"job nodes\", as squeue -h -o '%%A %%N' prints it", hostlist.Short(line))
-	case rest == "" || rest == "(null)" || rest == "N/A" || slices.Equal(strings.Fields(line), []string{"JOBID", "NODELIST"}): // the last is what squeue heads its list with
+	case rest == "" || rest == "(null)" || rest == "N/A" || rest == "None assigned" || sacctRule.MatchString(line) || strings.EqualFold(id, "JOBID") && strings.EqualFold(rest, "NODELIST"): // the last is what squeue and sacct head their lists with
 		return id, nil, nil
+	}
+	if step := sacctStep.FindStringSubmatch(id); step != nil {
+		id = step[1]
 	}
 	nodes, err = hostlist.Expand(rest)
 	if err != nil {

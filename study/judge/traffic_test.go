@@ -124,8 +124,12 @@ func TestAllHosts(t *testing.T) {
 	}{
 		{n, "0 4 1 5 2 6 3 7 [0 0 1 1 2 2 3 3]"},
 		{names("a", "b"), "0 2 4 6 1 3 5 7 [0 0 0 0 1 1 1 1]"},
-		{names("b:1", "b:2", "a 1", "a 2"), "0 4 1 5 2 6 3 7 [0 0 0 0 1 1 1 1]"},
+		{names("b:1", "b:2", "a 1", "a 2", "b:1", "b:2", "a 3", "a 4"), "0 4 1 5 2 3 6 7 [0 0 0 0 1 1 1 1]"},
 		{names("MT4123 ConnectX6 Mellanox Technologies"), "0 1 2 3 4 5 6 7 []"},
+		{names("localhost mlx5_0"), "0 1 2 3 4 5 6 7 []"},
+		{names("mlx5_0"), "0 1 2 3 4 5 6 7 []"},
+		{names(" HCA-1", "(none) mlx5_0", "localhost.localdomain mlx5_1"), "0 1 2 3 4 5 6 7 []"},
+		{names("a mlx5_0", "a mlx5_1", "b mlx5_0", "c mlx5_0", "a mlx5_0", "a mlx5_1", "b mlx5_1", "d mlx5_0"), "0 1 2 6 3 4 5 7 [0 1 2 2 3 4 5 6]"}, // two are called a
 		{names("a", "b", "c", "d", "e", "f", "g", "h"), "0 1 2 3 4 5 6 7 []"},
 	} {
 		h := network.AllHosts(x.net)

@@ -177,9 +177,12 @@ func (n *nameless) network(file string, whole *network.Network) *network.Network
 		}
 		return guids[guid]
 	}
+	words := whole.HostWords()
 	return whole.Renamed(func(v network.Node, i network.Info) network.Info {
 		was := i.Name
 		switch {
+		case whole.IsHost(v) && words(v) == "": // of no known host: one for each adapter
+			i.Name = n.hosts.host(fmt.Sprintf("0x%x", i.GUID))
 		case whole.IsHost(v):
 			i.Name = n.hosts.host(whole.HostName(v))
 		case whole.IsOther(v):

@@ -18,7 +18,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -164,8 +163,6 @@ type run struct {
 	sim   *process
 }
 
-var runs atomic.Int64
-
 // inMemory makes a directory for a network: TMPDIR, if it is set, says where. ibsim's library gives each program hundreds
 // of small files in it, for which a file system on a disk takes most of a test's time.
 func inMemory() (string, error) {
@@ -184,7 +181,8 @@ func prepare(ctx context.Context, n *network.Network, roots []network.Node) (*ru
 	}
 	r := &run{dir: dir, roots: len(roots) > 0}
 	sm := n.Parts()[0][0]
-	r.env = append(os.Environ(), fmt.Sprintf("IBSIM_SOCKNAME=ibtest-%d-%d", os.Getpid(), runs.Add(1)),
+	// Processes of Debian 13 have this machine's names of sockets, and numbers of their own.
+	r.env = append(os.Environ(), "IBSIM_SOCKNAME="+filepath.Base(dir),
 		"SIM_HOST="+n.Info(sm).Name, "OSM_TMP_DIR="+dir, "OSM_CACHE_DIR="+dir)
 	r.lmc = int(n.Info(sm).LMC)
 	err = r.write(n, roots)

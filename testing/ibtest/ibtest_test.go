@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -78,13 +79,9 @@ func TestLive(t *testing.T) {
 		{"linked again", func() error { return l.Relink(end) }, true},
 	} {
 		expect.Must(t, step.do(), "%s", step.name)
-		tb, err := l.Tables()
-		expect.MustTrue(t, err == nil, "%s: %v", step.name, err)
-		uses := false
-		for _, p := range tb.Row(0) {
-			uses = uses || p == end.Port
-		}
-		expect.True(t, uses == step.uses && l.engine == "minhop", "%s: leaf uses port %d: %v, engine %s", step.name, end.Port, uses, l.engine)
+		right := func(tb *lft.Tables) bool { return slices.Contains(tb.Row(0), end.Port) == step.uses }
+		tb, err := l.Until(right)
+		expect.True(t, err == nil && right(tb) && l.engine == "minhop", "%s: leaf uses port %d: %v, engine %s, %v", step.name, end.Port, !step.uses, l.engine, err)
 	}
 }
 

@@ -172,9 +172,17 @@ func (l *Live) change(what string, e network.End) error {
 	return l.up()
 }
 
-// Next waits until OpenSM has routed once more. A switch that goes or comes causes several traps,
-// and as many sweeps.
-func (l *Live) Next() error { return l.up() }
+// Until reads the tables of all switches back until they are right, or OpenSM routes no more: a cable
+// or a switch that goes or comes causes several traps, and up to as many sweeps, the last of which may be
+// said only when the next change has been made.
+func (l *Live) Until(right func(*lft.Tables) bool) (*lft.Tables, error) {
+	for {
+		t, err := l.Tables()
+		if err != nil || right(t) || l.up() != nil {
+			return t, err
+		}
+	}
+}
 
 // sweep sends the signal that makes OpenSM read its files and route anew.
 func (l *Live) sweep() error {

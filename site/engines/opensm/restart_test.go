@@ -322,11 +322,7 @@ func TestLiveOpenSM(t *testing.T) {
 				if tables, err = e.After(without(t, d.net, lost...), d.roots, tables); err != nil {
 					t.Fatal(err)
 				}
-				got := read(t, live)
-				for differ(tables, got) && live.Next() == nil { // it was a sweep for the event before
-					got = read(t, live)
-				}
-				same(t, tables, got)
+				same(t, tables, expect.Value(live.Until(func(got *lft.Tables) bool { return !differ(tables, got) }))(t))
 			}
 		})
 	}
@@ -364,10 +360,4 @@ func missing(all, some []network.End) network.End {
 		}
 	}
 	return network.End{}
-}
-
-func read(t testing.TB, live *ibtest.Live) *lft.Tables {
-	t.Helper()
-	tables := expect.Value(live.Tables())(t)
-	return tables
 }

@@ -3,6 +3,7 @@ package foreign
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -48,6 +49,11 @@ func TestXML(t *testing.T) {
 }
 
 func TestEndsOfTables(t *testing.T) {
+	for _, text := range []string{osuPlain, osuFull, imb, "# Collective test starting: alltoall_perf\n" + nccl} { // sizes that somebody has written with commas
+		commas := regexp.MustCompile(`(?m)^( *\d+)(\d{3}) `).ReplaceAllString(text, "$1,$2 ")
+		expect.True(t, commas != text, "no size of four digits in %s", text)
+		expect.Error(t, expect.Err(Read([]byte(commas), Options{})), "is within a row")
+	}
 	r := expect.Value(Read([]byte(osuPlain+"\n==== accounting ====\n4242 node-seconds used\n"), Options{}))(t)
 	expect.Equal(t, r.Bytes, 1<<20, "bytes before what a scheduler writes")
 	failed := strings.Replace(imb, "  131072  320  190.0  210.0  200.0\n", "       131072 time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over\n", 1)

@@ -186,8 +186,8 @@ func readIMB(data []byte, o Options) (*Result, error) {
 	return out, err
 }
 
-// brokenRow is a message of another program behind the first digits of a row.
-var brokenRow = regexp.MustCompile(`^[0-9]+[A-Za-z\[#]`)
+// brokenRow is a message of another program behind the first digits of a row, or a size written with commas.
+var brokenRow = regexp.MustCompile(`^[0-9]+(?:[A-Za-z\[#]|,[0-9]{3}\b)`)
 
 // imbName are names of benchmarks.
 var imbName = regexp.MustCompile(`^[A-Za-z_]+$`)
