@@ -51,6 +51,7 @@ const linkTime = time.Millisecond
 type virtual interface {
 	fabric.Fabric
 	listen() *transporttest.Listener
+	gone() int
 }
 
 func (f *inProcess) listen() *transporttest.Listener {

@@ -65,7 +65,6 @@ type runner struct {
 	done     []*measured // slices in their order
 	sinkErr  error
 	sum      results.Summary
-	ended    bool // the results are written
 }
 
 // Work is the planned cases of a scenario, on a fabric.
@@ -75,8 +74,8 @@ type Work struct {
 	Fabric   fabric.Fabric
 	// Open is called once all workers have joined: a run that ends before leaves no results.
 	Open func() (results.Sink, error)
-	// Ended is called once when all results are written, in a run that fails before the workers
-	// are told to end. nil is allowed.
+	// Ended is called once when all results are written, before the workers are told to end. nil is
+	// allowed.
 	Ended func(results.Run) error
 }
 
@@ -89,7 +88,10 @@ func Run(ctx context.Context, w Work, o Options) (results.Summary, error) {
 		r.o.JoinTimeout = 30 * time.Second
 	}
 	err := r.session(ctx)
-	return r.sum, errors.Join(err, r.end(err == nil))
+	if !errors.Is(err, r.sinkErr) { // a slice that could not be kept has ended the run with it
+		err = errors.Join(err, r.sinkErr)
+	}
+	return r.sum, err
 }
 
 func (r *runner) begin() error {
@@ -175,19 +177,17 @@ func (r *runner) session(ctx context.Context) (err error) {
 	if err := r.settleBarriers(ctx); err != nil {
 		return err
 	}
-	if err := r.begin(); err != nil {
-		return r.failed(err)
+	if err = r.begin(); err == nil {
+		err = r.all(ctx)
 	}
-	if err := r.all(ctx); err != nil {
-		return r.failed(err)
+	// All workers are still there: a launcher that was told to end, or one of whose ranks fails as it
+	// ends, kills this one soon after: mpirun of Open MPI 5 at once.
+	r.end(err == nil)
+	if err == nil {
+		r.ctl.Quit()
 	}
-	r.ctl.Quit()
-	return nil
+	return err
 }
-
-// failed ends the results while all workers are still there. A launcher that was told to end kills
-// all ranks soon after the first has ended: mpirun of Open MPI 5 at once.
-func (r *runner) failed(err error) error { return errors.Join(err, r.end(false)) }
 
 // joined are the workers, for the fabric to look at.
 func (r *runner) joined() fabric.Joined {

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -180,20 +179,19 @@ func (r *runner) standing(complete bool) results.Summary {
 	return sum
 }
 
-// end writes the summary, if there are results that have none yet.
-func (r *runner) end(complete bool) error {
-	if r.sink == nil || r.ended {
-		return nil
+// end writes the summary, if there are results.
+func (r *runner) end(complete bool) {
+	if r.sink == nil {
+		return
 	}
-	r.ended, r.sum = true, r.standing(complete)
+	r.sum = r.standing(complete)
 	r.progress(Place{Round: r.plan.done}, Ended{r.sum})
 	r.manifest.Ended, r.manifest.Complete = time.Now().UTC(), complete
 	r.keep(r.sink.Write(r.sum))
 	r.keep(r.sink.Write(r.manifest))
-	if r.close == nil {
-		return r.sinkErr
+	if r.close != nil {
+		r.keep(r.close(results.Run{Manifest: r.manifest, Summary: r.sum}))
 	}
-	return errors.Join(r.sinkErr, r.close(results.Run{Manifest: r.manifest, Summary: r.sum}))
 }
 
 func (r *runner) efficiencies(name string) (out []float64) {

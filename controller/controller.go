@@ -298,8 +298,7 @@ func (c *Controller) Quit() {
 	}
 }
 
-// closeWait is how long Close waits for another worker to disconnect. A worker that finds the
-// connection closed while it answers a ping misses the Quit behind that ping.
+// closeWait is how long Close waits for another worker to disconnect.
 const closeWait = 1500 * time.Millisecond
 
 // Close sends Quit, gives the workers a moment to disconnect, ends every connection and waits for

@@ -32,6 +32,7 @@ list=
 if [ "${1:-}" = --hosts ]; then
 	if [ -f "${2:-}" ]; then HOSTFILE=$2; else list=${2:-}; fi
 	[ -n "${2:-}" ] || { echo "$usage" >&2; exit 2; }
+	[[ $list =~ ^([^][]|\[[0-9,-]+\])*$ ]] || { echo "run-mpirun.sh: --hosts $list: not a list of hosts such as node[001-016]" >&2; exit 2; }
 	shift 2
 fi
 case ${1:-} in
@@ -65,16 +66,26 @@ mapfile -t named <<<"$named"
 # half a second later, while they write results or bring links up. In a group of its own a terminal does not tell it.
 set -m
 if command -v setpriv >/dev/null; then mpirun=(setpriv --pdeathsig TERM "${mpirun[@]}"); fi # ends with this script, however that ends
-signal=USR1
+job= signal=USR1 again=
 tell() {
-	[ -n "${!:-}" ] || exit 130 # there is no mpirun yet
-	kill -s $signal $! || true
-	told=yes signal=TERM
+	[ -n "${job:=${!:-}}" ] || exit 130 # there is no mpirun yet
+	kill -s $signal $job || true
+	told=yes
+	[ $signal = USR1 ] || return 0
+	signal=TERM
+	# mpirun passes it to ranks that have begun, and to no other.
+	(pause=1 && while sleep $pause && kill -s USR1 $job; do pause=$((2 * pause)); done) >/dev/null 2>&1 &
+	again=$!
+	disown $again # bash would tell a terminal of its end
 }
-trap tell INT TERM HUP
+trap tell INT QUIT TERM HUP
 "${mpirun[@]}" "${options[@]}" "${named[@]}" "$EVBENCH" run "$@" </dev/null &
+: "${job:=$!}"
 while :; do
 	told='' code=0
-	wait $! || code=$?
-	[ -n "$told" ] && [ $code -gt 128 ] || exit $code # else wait has ended, not mpirun
+	wait $job || code=$?
+	[ -n "$told" ] && [ $code -gt 128 ] || break # else wait has ended, not mpirun
 done
+[ -z "$again" ] || kill -- -$again 2>/dev/null || true
+[ $code != 138 ] || code=130 # SIGUSR1 met mpirun or a rank at its start
+exit $code

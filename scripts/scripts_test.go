@@ -275,21 +275,23 @@ func TestRunMPIRunPlaces(t *testing.T) {
 	}
 }
 
-// What ends the script has mpirun pass a signal on to the ranks; mpirun itself is told by the second one.
+// What ends the script has mpirun pass a signal on to the ranks, again while it does not end: ranks that have
+// not begun did not get it. mpirun itself is told by the second one.
 func TestRunMPIRunInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	evbench := executable(t, dir, "evbench", "echo 9\n")
-	for times, want := range []int{1: 7, 2: 8} {
-		if times == 0 {
-			continue
-		}
-		mpirun := executable(t, dir, "mpirun", fmt.Sprintf(`trap 'if [ %d = 1 ]; then exit 7; fi; kill -INT $PPID' USR1
-trap 'exit 8' TERM
-kill -INT $PPID
-until false; do sleep 0.01; done
-`, times))
+	for _, tt := range []struct {
+		name, mpirun string
+		want         int
+	}{
+		{"once", "trap 'exit 7' USR1", 7},
+		{"twice", "trap 'kill -INT $PPID' USR1; trap 'exit 8' TERM", 8},
+		{"before the ranks", "trap 'trap \"exit 9\" USR1' USR1", 9},
+		{"before mpirun", "", 130},
+	} {
+		mpirun := executable(t, dir, "mpirun", tt.mpirun+"\nkill -INT $PPID\nuntil false; do sleep 0.01; done\n")
 		said, code := script(t, []string{"EVBENCH=" + evbench, "MPIRUN=" + mpirun}, "./run-mpirun.sh", "s.yaml")
-		expect.True(t, code == want, "%d signals: %d: %s", times, code, said)
+		expect.True(t, code == tt.want, "%s: %d: %s", tt.name, code, said)
 	}
 }
 

@@ -217,9 +217,12 @@ func (j *job) conclude(ctx context.Context, err error) {
 		m = wire.Error{Run: j.c.Run, At: at, Stuck: true, Text: text, Totals: totals}
 	case errors.Is(cause, errAborted):
 		m = wire.Finished{Run: j.c.Run, Aborted: true, At: at, Totals: totals}
-	case cause != nil:
+	case cause != nil && !j.o.Stays:
 		return // this worker was told to end, and closes the connection
 	default:
+		if cause != nil { // told to end: it waits for nobody
+			err, at.Peers, at.Awaits = cause, nil, nil
+		}
 		j.o.Log.Warn("case failed", "case", j.c.Name, "server", j.o.Server, "error", err)
 		m = wire.Error{Run: j.c.Run, At: at, Text: err.Error(), Totals: totals}
 	}

@@ -3,12 +3,15 @@ package worker_test
 import (
 	"errors"
 	"net"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"evbench/builder/modes"
+	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/testing/expect"
 	"evbench/worker"
@@ -60,6 +63,28 @@ func TestSilentController(t *testing.T) {
 	})
 }
 
+// A worker that cannot answer any more, as its controller has gone, still sees that the session is over.
+func TestQuitBehindPings(t *testing.T) {
+	l := expect.Value(net.Listen("unix", filepath.Join(t.TempDir(), "c")))(t)
+	defer l.Close()
+	ended := make(chan error, 1)
+	go func() {
+		conn, err := net.Dial("unix", l.Addr().String())
+		if err == nil {
+			err = worker.Run(t.Context(), worker.Options{Conn: wire.NewConn(conn, wire.MaxFrame)})
+		}
+		ended <- err
+	}()
+	c := wire.NewConn(expect.Value(l.Accept())(t), wire.MaxFrame)
+	_, welcome, err := c.Examine("")
+	expect.Must(t, errors.Join(err, c.Send(welcome)))
+	for range 400 { // answers to so many have no room
+		expect.Must(t, c.Send(wire.Ping{}))
+	}
+	expect.Must(t, errors.Join(c.Send(wire.Quit{}), c.Close()))
+	expect.OK(t, <-ended)
+}
+
 // A worker that is refused, or that talks to something else, says so: it need not try again.
 func TestNotWelcome(t *testing.T) {
 	for _, tt := range []struct {
@@ -107,4 +132,21 @@ func TestNoWelcome(t *testing.T) {
 				"after %v: %v; want %q after %v", time.Since(began), err, tt.because, tt.after)
 		})
 	}
+}
+
+// A worker that stays is told to end by its controller, which may be writing results: its own ctx ends
+// no more than the case under way, and the controller hears why.
+func TestStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3)
+		r.options = func(_ int, o *worker.Options) { o.Stays = true }
+		r.start()
+		c := lasting(3, modes.Sync, time.Hour)
+		c.OnMeasure = func() { time.AfterFunc(time.Second, r.kill[1]) }
+		_, err := r.ctl.RunCase(t.Context(), c)
+		failed, ok := errors.AsType[*controller.CaseError](err)
+		expect.True(t, ok && slices.Equal(failed.Servers, []int{11}) && slices.Contains(failed.Reasons, "server 11: context canceled"), "%v", err)
+		time.Sleep(time.Hour) // results are written
+		r.stop()
+	})
 }

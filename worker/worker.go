@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"evbench/barrier"
@@ -76,6 +77,10 @@ type Options struct {
 	Load func() (since func() results.Load)
 	// Open opens the endpoint of each case.
 	Open OpenFunc
+	// Stays has the end of ctx, once the controller has welcomed this worker, end the case under way
+	// and not the worker: the controller gets the reason, and ends the worker when it has written
+	// results.
+	Stays bool
 	// Memory is how many bytes a case may take. 0 means 1 TiB.
 	Memory uint64
 	// Wait bounds the time until the controller welcomes this worker. 0 means 30s.
@@ -93,8 +98,8 @@ var ErrRefused = wire.ErrRefused
 // connection may succeed.
 var ErrNotJoined = errors.New("not welcomed by the controller")
 
-// Run joins the controller and runs its cases until Quit, the end of ctx or the loss of the control
-// connection. All goroutines that it started have ended when it returns.
+// Run joins the controller and runs its cases until Quit, the end of ctx (see Stays) or the loss of
+// the control connection. All goroutines that it started have ended when it returns.
 func Run(ctx context.Context, o Options) error {
 	if o.Wait == 0 {
 		o.Wait = 30 * time.Second
@@ -107,14 +112,17 @@ func Run(ctx context.Context, o Options) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &session{o: o}
-	unhook := context.AfterFunc(ctx, func() { _ = o.Conn.Close() })
+	unhook := context.AfterFunc(ctx, func() {
+		if !o.Stays || !s.joined.Load() {
+			_ = o.Conn.Close()
+		}
+	})
+	defer unhook()
 	err := s.serve(ctx)
 	cancel()
 	s.endCase()
 	s.probes.Wait()
-	if unhook() {
-		_ = o.Conn.Close()
-	}
+	_ = o.Conn.Close()
 	if err != nil {
 		return fmt.Errorf("server %d: %w", o.Server, err)
 	}
@@ -125,6 +133,7 @@ type session struct {
 	o   Options
 	job *job // the case under way, or the last one
 
+	joined atomic.Bool
 	probes sync.WaitGroup
 }
 
@@ -132,6 +141,7 @@ func (s *session) serve(ctx context.Context) error {
 	if err := s.join(ctx); err != nil {
 		return err
 	}
+	s.joined.Store(true)
 	// A controller on a dead machine sends nothing more; missing pings show it.
 	heard, done := make(chan struct{}, 1), make(chan struct{})
 	defer close(done)
@@ -224,7 +234,7 @@ func (s *session) join(ctx context.Context) error {
 func (s *session) handle(ctx context.Context, m wire.Message) error {
 	switch m := m.(type) {
 	case wire.Ping:
-		return s.o.Conn.Send(wire.Pong{Moves: s.moves()})
+		_ = s.o.Conn.Send(wire.Pong{Moves: s.moves()}) // a controller that has gone may have left a Quit; else Receive fails
 	case wire.Probe:
 		s.probe(ctx, m)
 	case wire.Configure:

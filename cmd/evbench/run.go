@@ -57,6 +57,9 @@ func runAction(c *cli.Context) error {
 	if err != nil {
 		return usage(err)
 	}
+	if at.By != "" {
+		defer obey(c)()
+	}
 	s, err := readNamed(c, name, c.String("fabric"))
 	if err == nil && s.Launch.Kind == scenario.LaunchLocal && !c.Bool("dry-run") {
 		return quietly(at, runHere(c, name, s, at), 0)

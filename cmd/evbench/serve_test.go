@@ -213,6 +213,21 @@ func TestStartedInterrupted(t *testing.T) {
 	expect.True(t, c != nil && c.EventsBuilt != 0, "what was measured is gone")
 }
 
+// A launcher that is killed, as by a second Ctrl-C at mpirun of Open MPI 4, leaves no ranks behind.
+func TestStartedLauncherKilled(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "s.yaml", fmt.Sprintf(startedScenario, "1h"))
+	expect.Must(t, os.Symlink(expect.Value(os.Executable())(t), filepath.Join(dir, "evbench")))
+	t.Setenv("PMI_SIZE", "5")
+	t.Setenv("EVBENCH_TOKEN", "secret")
+	p := beginCommand(t, dir, exec.Command("sh", "-c", "for rank in 0 1 2 3 4; do PMI_RANK=$rank ./evbench run --rounds 1 s.yaml -o out & done; wait"))
+	p.await("one: measure")
+	expect.Must(t, p.cmd.Process.Kill())
+	_, said := p.end() // of all that have its pipe
+	expect.Contains(t, said, fmt.Sprintf("the launcher of this rank, process %d, has ended", p.cmd.Process.Pid))
+	marked(t, dir)
+}
+
 // marked wants results that are there, and marked as incomplete.
 func marked(t *testing.T, dir string) *results.Case {
 	t.Helper()

@@ -27,8 +27,8 @@ import (
 // together.
 const tokenVariable = "EVBENCH_TOKEN"
 
-// endGrace is how long a worker that failed, or was told to end, waits for the controller, which
-// may be writing results: the launcher kills all ranks when one has ended.
+// endGrace is how long a worker that failed, or the case of one that was told to end, waits for the
+// controller, which may be writing results: the launcher kills all ranks when one has ended.
 const endGrace = 3 * time.Second
 
 func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []bench.Planned, at open.Place) error {
@@ -36,9 +36,6 @@ func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []ben
 		// A batch system signals launcher and ranks, and the launcher signals the ranks again: a second
 		// signal must not end a rank that writes results. The launcher kills ranks that stay.
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
-		// A launcher passes this one on, and kills nobody: mpirun of Open MPI 5 kills ranks half a
-		// second after its Ctrl-C, whatever is asked of it.
-		defer endOn(c, syscall.SIGUSR1)()
 	}
 	r, err := newStarted(c, name, s, at)
 	if err == nil {
@@ -56,17 +53,29 @@ func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []ben
 	return leave(c, r, measure(c, measurement{scenario: s, planned: planned, open: open.Joined, describe: r.Describe, control: r.Listen}))
 }
 
-// endOn has a signal end c's context, as Ctrl-C does, until stop is called.
-func endOn(c *cli.Context, s os.Signal) (stop func()) {
+// obey has a launcher end c's context until stop is called: by SIGUSR1, which a launcher passes on and
+// then kills nobody, while mpirun of Open MPI 5 kills ranks half a second after its Ctrl-C, whatever is
+// asked of it; or by its own end, after which that of Open MPI 4 may leave ranks behind.
+func obey(c *cli.Context) (stop func()) {
 	ctx, cancel := context.WithCancelCause(c.Context)
 	c.Context = ctx
 	told := make(chan os.Signal, 1)
-	signal.Notify(told, s)
+	signal.Notify(told, syscall.SIGUSR1)
+	launcher := os.Getppid()
 	go func() {
-		select {
-		case <-told:
-			cancel(proc.Signal{Sig: s})
-		case <-ctx.Done():
+		look := time.NewTicker(time.Second)
+		defer look.Stop()
+		for {
+			select {
+			case <-told:
+				cancel(proc.Signal{Sig: os.Interrupt})
+			case <-look.C:
+				if os.Getppid() != launcher {
+					cancel(fmt.Errorf("the launcher of this rank, process %d, has ended", launcher))
+				}
+			case <-ctx.Done():
+				return
+			}
 		}
 	}()
 	return func() { cancel(nil) }
@@ -117,29 +126,27 @@ func leave(c *cli.Context, r *open.Rank, err error) error {
 	if err != nil || r.Controls() {
 		code = exitCode(context.Cause(c.Context), err, c.App.ErrWriter)
 	}
-	if !r.Controls() && c.Context.Err() != nil {
-		// It has nothing left to do, and MPI_Finalize waits for the controller, which aborts.
-		signal.Reset(os.Interrupt, syscall.SIGTERM)
-	}
 	if err := r.Leave(code, code != exitDone && code != exitInvalid); err != nil {
 		return err
 	}
 	return &exitError{code: code}
 }
 
-// work is one server. It outlives a signal for a moment: the controller gets it, too, and asks for
-// the results.
+// work is one server. Its case outlives a signal for a moment: the controller gets it, too, and asks
+// for the results. The server stays until the controller has written them.
 func work(c *cli.Context, r *open.Rank) error {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(c.Context))
-	defer cancel()
-	unhook := context.AfterFunc(c.Context, func() { time.AfterFunc(endGrace, cancel) })
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.Context))
+	defer cancel(nil)
+	unhook := context.AfterFunc(c.Context, func() {
+		time.AfterFunc(endGrace, func() { cancel(fmt.Errorf("told to end: %w", context.Cause(c.Context))) })
+	})
 	defer unhook()
 	err := r.Serve(ctx, version, logger(c, c.App.ErrWriter))
 	switch {
 	case err == nil:
 		return nil
 	case c.Context.Err() != nil:
-		return &exitError{code: exitTerminated}
+		return &exitError{code: exitCode(context.Cause(c.Context), nil, c.App.ErrWriter)}
 	}
 	machine, _ := os.Hostname() // without a name the rank suffices
 	err = fmt.Errorf("rank %d on %s: %w", r.Place.Rank, machine, err)

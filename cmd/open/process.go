@@ -32,6 +32,7 @@ type Process struct {
 	Machine    host.Facts
 	Version    string    // of evbench
 	CPUs       string    // its processors, for the manifest; "": any
+	Stays      bool      // see worker.Options
 	EndWith    io.Reader // when this ends, the worker ends in order; nil: none
 	Log        *slog.Logger
 	// Refused gets a line for each connection that the data port refuses; nil drops it.
@@ -70,7 +71,7 @@ func (p Process) run(ctx context.Context) error {
 	probe, stop := reachable(at.data, p.Token, p.Log)
 	return errors.Join(Join(ctx, p.Wait, p.Controller, worker.Options{
 		Token: p.Token, Server: p.Server, Data: at.data.String() + at.more, Open: at.open, Log: p.Log,
-		Host: Describe(p.Machine, at.data, p.Version, p.CPUs), Probe: probe, Load: host.Watch, Memory: host.Available(),
+		Host: Describe(p.Machine, at.data, p.Version, p.CPUs), Probe: probe, Load: host.Watch, Memory: host.Available(), Stays: p.Stays,
 	}), stop(), at.close())
 }
 

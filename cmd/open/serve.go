@@ -35,7 +35,7 @@ func (r *Rank) Serve(ctx context.Context, version string, log *slog.Logger) erro
 	if r.world != nil {
 		return r.join(ctx, worker.Options{
 			Token: r.Token, Server: server, Data: fmt.Sprintf("%s:%d", r.over.Name, r.Place.Rank), Open: r.world.open, Log: log,
-			Load: host.Watch, Memory: host.Available(), Host: Describe(machine, nil, version, cpus),
+			Load: host.Watch, Memory: host.Available(), Host: Describe(machine, nil, version, cpus), Stays: true,
 		})
 	}
 	data, err := r.data(machine)
@@ -44,7 +44,7 @@ func (r *Rank) Serve(ctx context.Context, version string, log *slog.Logger) erro
 	}
 	return Process{
 		Transport: r.over.Name, Controller: r.Control, Token: r.Token, Wait: JoinWithin, Server: server, Data: data,
-		Machine: machine, Version: version, CPUs: cpus, Log: log,
+		Machine: machine, Version: version, CPUs: cpus, Log: log, Stays: true,
 	}.Run(ctx)
 }
 

@@ -40,7 +40,7 @@ func (e *AbsentError) Error() string {
 	if from == "" {
 		from, self = "ranks "+strings.Trim(fmt.Sprint(e.Ranks), "[]"), "this rank"
 	}
-	return fmt.Sprintf("for %v %s has had no message over MPI from %s: a route between them leads nowhere, or they do not run", e.Limit, self, from)
+	return fmt.Sprintf("for %v %s has had no message over MPI from %s: a route between them leads nowhere, or they do not run this release", e.Limit, self, from)
 }
 
 // A Group is the ranks of one case.
