@@ -3,6 +3,7 @@ package worker_test
 import (
 	"errors"
 	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +61,28 @@ func TestSilentController(t *testing.T) {
 		expect.Error(t, <-ended, "control connection")
 		expect.Equal(t, time.Since(began), 210*time.Second, "ended after")
 	})
+}
+
+// A worker that cannot answer any more, as its controller has gone, still sees that the session is over.
+func TestQuitBehindPings(t *testing.T) {
+	l := expect.Value(net.Listen("unix", filepath.Join(t.TempDir(), "c")))(t)
+	defer l.Close()
+	ended := make(chan error, 1)
+	go func() {
+		conn, err := net.Dial("unix", l.Addr().String())
+		if err == nil {
+			err = worker.Run(t.Context(), worker.Options{Conn: wire.NewConn(conn, wire.MaxFrame)})
+		}
+		ended <- err
+	}()
+	c := wire.NewConn(expect.Value(l.Accept())(t), wire.MaxFrame)
+	_, welcome, err := c.Examine("")
+	expect.Must(t, errors.Join(err, c.Send(welcome)))
+	for range 400 { // answers to so many have no room
+		expect.Must(t, c.Send(wire.Ping{}))
+	}
+	expect.Must(t, errors.Join(c.Send(wire.Quit{}), c.Close()))
+	expect.OK(t, <-ended)
 }
 
 // A worker that is refused, or that talks to something else, says so: it need not try again.

@@ -71,7 +71,7 @@ func (o operator) command(ctx context.Context, link string, doing string, p Prog
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case limited.Err() != nil:
+	case limited.Err() != nil && e.code < 0: // else it has ended by itself, though this process saw that late
 		return &linkError{Link: link, Reason: hung, Doing: doing, After: o.Timeout, Said: e.said}
 	case e.code != 0:
 		return &linkError{Link: link, Reason: failed, Doing: doing, Exit: e.code, Said: e.said}
@@ -124,7 +124,7 @@ func (o operator) probe(ctx context.Context, probe []Program) (answer, error) {
 		if err := ctx.Err(); err != nil {
 			return answer{said: "it did not end"}, context.Cause(ctx)
 		}
-		if limited.Err() != nil {
+		if limited.Err() != nil && e.code < 0 {
 			return answer{said: "it did not end within " + o.Timeout.String()}, nil
 		}
 		if a.state = verdict(o.Kind, e.code, e.out); a.state != linkUnknown {
