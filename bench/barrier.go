@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/builder"
+	"evbench/internal/lists"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/transport"
@@ -39,9 +41,7 @@ func (r *runner) settleBarriers(ctx context.Context) error {
 	if transport.Of(r.s.Transport).Barrier {
 		forms = append(forms, barrier.MPI)
 	}
-	for _, form := range forms {
-		r.barriers = append(r.barriers, results.TriedBarrier{Barrier: form})
-	}
+	r.barriers = lists.Of(forms, func(form string) results.TriedBarrier { return results.TriedBarrier{Barrier: form} })
 	for range barrierTries {
 		for i := range r.barriers {
 			x := &r.barriers[i]
@@ -66,10 +66,7 @@ func (r *runner) settleBarriers(ctx context.Context) error {
 
 // fastest is the first of the barriers whose time is the least, but for noise.
 func fastest(tried []results.TriedBarrier) *results.TriedBarrier {
-	least := tried[0].PhaseSec
-	for _, x := range tried {
-		least = min(least, x.PhaseSec)
-	}
+	least := slices.MinFunc(tried, func(a, b results.TriedBarrier) int { return cmp.Compare(a.PhaseSec, b.PhaseSec) }).PhaseSec
 	return &tried[slices.IndexFunc(tried, func(x results.TriedBarrier) bool { return x.PhaseSec <= (1+barrierNoise)*least })]
 }
 

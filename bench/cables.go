@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evbench/internal/lists"
+	"evbench/internal/show"
 	"evbench/topology"
 )
 
@@ -56,6 +57,8 @@ func (c *cables) since(moment time.Time, of func(cable string) bool) []outage {
 	return slices.DeleteFunc(out, func(x outage) bool { return !of(x.cable) })
 }
 
+const mostCables = 6 // in one text
+
 // describe says which cables are down and which have been, and when.
 func describe(all []outage) string {
 	var dead, back []string
@@ -68,20 +71,12 @@ func describe(all []outage) string {
 	}
 	var out []string
 	if len(dead) > 0 {
-		out = append(out, "messages wait for links that are dead and that evbench has not taken down: "+some(dead))
+		out = append(out, "messages wait for links that are dead and that evbench has not taken down: "+show.Some(dead, mostCables, "; "))
 	}
 	if len(back) > 0 {
-		out = append(out, "links were dead that evbench has not taken down: "+some(back))
+		out = append(out, "links were dead that evbench has not taken down: "+show.Some(back, mostCables, "; "))
 	}
 	return strings.Join(out, "; ")
 }
 
 func clock(t time.Time) string { return t.Format("15:04:05.000") }
-
-func some(texts []string) string {
-	const most = 6
-	if more := len(texts) - most; more > 0 {
-		texts = append(texts[:most:most], fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(texts, "; ")
-}

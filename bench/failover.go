@@ -10,9 +10,11 @@ import (
 	"evbench/controller/wire"
 	"evbench/failover"
 	"evbench/failover/loop"
+	"evbench/internal/lists"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scenario"
+	"evbench/scheduler"
 	"evbench/topology"
 )
 
@@ -168,13 +170,9 @@ func rows(p *plan.Plan) [][]wire.Step {
 	if p.Schedule == nil {
 		return nil
 	}
-	out := make([][]wire.Step, p.Tree.Servers())
-	for rank := range out {
-		for _, s := range p.Row(rank) {
-			out[rank] = append(out[rank], wire.Step(s))
-		}
-	}
-	return out
+	return lists.Make(p.Tree.Servers(), func(rank int) []wire.Step {
+		return lists.Of(p.Row(rank), func(s scheduler.Step) wire.Step { return wire.Step(s) })
+	})
 }
 
 // standby lists the paths that each rank opens beforehand: every plan for any live links uses only

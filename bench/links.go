@@ -5,6 +5,7 @@ import (
 
 	"evbench/builder"
 	"evbench/builder/modes"
+	"evbench/internal/lists"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
@@ -75,8 +76,5 @@ func between(s *scenario.Scenario, p Planned, events []uint64) plan.Weight {
 }
 
 func drops(links []results.LinkCount) (n uint64) {
-	for _, l := range links {
-		n += l.Drops
-	}
-	return n
+	return lists.Sum(links, func(l results.LinkCount) uint64 { return l.Drops })
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,11 +125,7 @@ func (x *measurement) blameCables() {
 
 // keep remembers the first error of the sink. The run ends with it after the case, since the
 // network must be left in order.
-func (r *runner) keep(err error) {
-	if r.sinkErr == nil {
-		r.sinkErr = err
-	}
-}
+func (r *runner) keep(err error) { r.sinkErr = cmp.Or(r.sinkErr, err) }
 
 func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeline) error {
 	if before == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evbench/failover"
+	"evbench/internal/lists"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/topology"
@@ -65,15 +66,7 @@ func merged(all []scenario.Timed) []scenario.Timed {
 }
 
 func longestOutage(timed []scenario.Timed, duration time.Duration) time.Duration {
-	most := time.Duration(0)
-	for _, f := range timed {
-		down := f.For
-		if down == 0 {
-			down = duration - f.At
-		}
-		most = max(most, down)
-	}
-	return most
+	return lists.Most(timed, func(f scenario.Timed) time.Duration { return cmp.Or(f.For, duration-f.At) })
 }
 
 // A series is what all servers received in each interval of a case.
@@ -86,9 +79,7 @@ func (s *series) add(x results.Sample) {
 	if x.IntervalSec <= 0 {
 		return
 	}
-	if s.each == 0 {
-		s.each = x.IntervalSec
-	}
+	s.each = cmp.Or(s.each, x.IntervalSec)
 	i := int(x.TSec/s.each+0.5) - 1
 	for len(s.bytes) <= i {
 		s.bytes = append(s.bytes, 0)

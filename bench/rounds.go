@@ -82,10 +82,7 @@ func (r rounds) again(tries int, elapsed, slice time.Duration) bool {
 // settled reports whether all comparisons, if any, are resolved, and over rounds: the exchanges of
 // few slices say less.
 func settled(cases []results.Case) bool {
-	for _, c := range cases {
-		if c.Compared && (c.Verdict != results.Resolved || c.Estimate.Over != results.OverRounds) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(cases, func(c results.Case) bool {
+		return c.Compared && (c.Verdict != results.Resolved || c.Estimate.Over != results.OverRounds)
+	})
 }

@@ -11,6 +11,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,9 +85,7 @@ type Work struct {
 func Run(ctx context.Context, w Work, o Options) (results.Summary, error) {
 	s := w.Scenario
 	r := &runner{s: s, o: o, f: w.Fabric, open: w.Open, close: w.Ended, cases: w.Cases, plan: rounds{Rounds: s.Rounds, seed: s.Seed, cases: len(w.Cases)}}
-	if r.o.JoinTimeout == 0 {
-		r.o.JoinTimeout = 30 * time.Second
-	}
+	r.o.JoinTimeout = cmp.Or(r.o.JoinTimeout, 30*time.Second)
 	err := r.session(ctx)
 	if !errors.Is(err, r.sinkErr) { // a slice that could not be kept has ended the run with it
 		err = errors.Join(err, r.sinkErr)
@@ -171,7 +170,7 @@ func (r *runner) session(ctx context.Context) (err error) {
 	if err := r.join(joining); err != nil {
 		return err
 	}
-	if r.checked, err = r.f.Check(ctx, r.joined()); err != nil {
+	if r.checked, err = r.f.Check(ctx, fabric.Joined{Tree: r.s.Tree, Hosts: r.ctl.Hosts(), Log: r.o.Log, Survey: r.ctl.Survey}); err != nil {
 		return err
 	}
 	if err := r.settleBarriers(ctx); err != nil {
@@ -187,11 +186,6 @@ func (r *runner) session(ctx context.Context) (err error) {
 		r.ctl.Quit()
 	}
 	return err
-}
-
-// joined are the workers, for the fabric to look at.
-func (r *runner) joined() fabric.Joined {
-	return fabric.Joined{Tree: r.s.Tree, Hosts: r.ctl.Hosts(), Log: r.o.Log, Survey: r.ctl.Survey}
 }
 
 // errWorkerFailed ends the wait for all workers: one will not join. The launcher returns its error.

@@ -46,10 +46,7 @@ func ideal(o controller.Outcome, f results.Fabric, roles builder.Roles) time.Dur
 	if f.RateBitPerSec == 0 || f.Factor == 0 {
 		return 0
 	}
-	var built uint64
-	for _, s := range o.Servers {
-		built += s.Events
-	}
+	built := lists.Sum(o.Servers, func(s controller.Server) uint64 { return s.Events })
 	most := 0.0
 	for rank, s := range o.Servers {
 		most = max(most, onLink(s.ReceivedBytes, s.Events*uint64(roles.Others(rank))))
@@ -172,7 +169,11 @@ func (r *runner) standing(complete bool) results.Summary {
 	compared := results.Compare(sum.Cases, r.s.Answer)
 	results.Assess(sum.Cases, sum.Slices, compared)
 	for i := range sum.Cases {
-		r.judge(&sum.Cases[i], from[i])
+		c, o := &sum.Cases[i], from[i].outcome
+		c.Judge(results.Evidence{
+			Duplicate: o.DuplicateFragments, Corrupt: o.CorruptFragments + o.StrayFragments,
+			Links: from[i].links, Slices: r.efficiencies(c.Name), ControlOff: !r.s.Control,
+		})
 	}
 	_, cables := r.s.Tree.Damage()
 	sum.Answer = results.NewAnswer(sum.Cases, compared, cables)
@@ -201,11 +202,4 @@ func (r *runner) efficiencies(name string) (out []float64) {
 		}
 	}
 	return out
-}
-
-func (r *runner) judge(c *results.Case, m *measured) {
-	c.Judge(results.Evidence{
-		Duplicate: m.outcome.DuplicateFragments, Corrupt: m.outcome.CorruptFragments + m.outcome.StrayFragments,
-		Links: m.links, Slices: r.efficiencies(c.Name), ControlOff: !r.s.Control,
-	})
 }

@@ -250,11 +250,4 @@ func (l *timeline) results(p failover.Policy) (rows []results.LinkEvent, warning
 
 // repaired is when the first routes around the dead links, or through the returned ones, were in
 // place.
-func repaired(r failover.Record) time.Duration {
-	for _, t := range []time.Duration{r.Aided, r.Installed, r.Cleaned} {
-		if t > 0 {
-			return t
-		}
-	}
-	return 0
-}
+func repaired(r failover.Record) time.Duration { return cmp.Or(r.Aided, r.Installed, r.Cleaned) }

@@ -143,8 +143,6 @@ func (c computer) host(rank, path int, via ...Port) Route {
 
 func sortRoutes(routes []Route) { slices.SortFunc(routes, CompareRoutes) }
 
-func CompareRoutes(a, b Route) int { return comparePrefix(a.Prefix, b.Prefix) }
-
-func comparePrefix(a, b netip.Prefix) int {
-	return cmp.Or(a.Addr().Compare(b.Addr()), a.Bits()-b.Bits())
+func CompareRoutes(a, b Route) int {
+	return cmp.Or(a.Prefix.Addr().Compare(b.Prefix.Addr()), a.Prefix.Bits()-b.Prefix.Bits())
 }

@@ -169,9 +169,7 @@ func (e changes) apply(to Routes) Routes {
 func (e Edit) apply(to []Route) []Route {
 	out := make([]Route, 0, len(to)+len(e.Set))
 	merge(to, e.Set, CompareRoutes, func(have, set *Route) {
-		if set == nil {
-			set = have
-		}
+		set = cmp.Or(set, have)
 		if !slices.Contains(e.Delete, set.Prefix) {
 			out = append(out, *set)
 		}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -44,18 +45,10 @@ type Case struct {
 }
 
 func (c Case) withDefaults() Case {
-	if c.Deliver == "" {
-		c.Deliver = builder.DeliverBuffer
-	}
-	if c.Check == "" {
-		c.Check = builder.CheckHeader
-	}
-	if c.Timeout == 0 {
-		c.Timeout = 10 * time.Second
-	}
-	if c.Interval == 0 {
-		c.Interval = time.Second
-	}
+	c.Deliver = cmp.Or(c.Deliver, builder.DeliverBuffer)
+	c.Check = cmp.Or(c.Check, builder.CheckHeader)
+	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
+	c.Interval = cmp.Or(c.Interval, time.Second)
 	c.Credits = max(c.Credits, 1)
 	return c
 }

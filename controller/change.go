@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -152,12 +153,7 @@ func (p PlanChange) row(rank int) wire.Steps {
 	return p.Rows[rank]
 }
 
-func (p PlanChange) mode(now modes.Mode) modes.Mode {
-	if p.Mode == "" {
-		return now
-	}
-	return p.Mode
-}
+func (p PlanChange) mode(now modes.Mode) modes.Mode { return cmp.Or(p.Mode, now) }
 
 // held notes from which exchange on a worker begins none, and whether it has the plan.
 func (m *machine) held(now time.Duration, rank int, msg wire.Held) {

@@ -10,6 +10,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,12 +64,8 @@ const helloTimeout = 5 * time.Second
 
 // New returns a Controller that does not listen yet.
 func New(opt Options) *Controller {
-	log := opt.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
 	return &Controller{
-		opt: opt, log: log,
+		opt: opt, log: cmp.Or(opt.Log, slog.New(slog.DiscardHandler)),
 		members: make(map[int]*member),
 		refused: make(map[int]error),
 		joined:  make(chan struct{}),

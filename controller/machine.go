@@ -229,10 +229,8 @@ func (m *machine) all(is func(*worker) bool) bool {
 
 // allDo is all, over the workers that have work: where events are assigned, the builders.
 func (m *machine) allDo(is func(*worker) bool) bool {
-	return m.all(func(w *worker) bool { return !m.does(w) || is(w) })
+	return m.all(func(w *worker) bool { return !w.builds && m.section.mode == modes.Unsync || is(w) })
 }
-
-func (m *machine) does(w *worker) bool { return w.builds || m.section.mode != modes.Unsync }
 
 func (m *machine) maybeWarm(now time.Duration) {
 	if m.state != configuring || !m.all(func(w *worker) bool { return w.ready }) {

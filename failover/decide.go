@@ -1,6 +1,7 @@
 package failover
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -129,10 +130,7 @@ func (m *Machine) aidIf(needed bool) Action {
 
 func (m *Machine) needPlan() bool {
 	c := &m.cur
-	if !m.o.replan || m.fits() || m.hopeless() || c.asked || c.planned {
-		return false
-	}
-	return m.may(&c.step) && m.due(c.planAt)
+	return m.o.replan && !m.fits() && !m.hopeless() && !c.asked && !c.planned && m.may(&c.step) && m.due(c.planAt)
 }
 
 // needUpdate reports whether to update the workers now. An update cannot be taken back; the next
@@ -149,9 +147,7 @@ func (m *Machine) holds() int {
 	if aiding && m.holding != m.cur.id || m.updating.id != 0 || m.switching != 0 || m.fits() || m.hopeless() || !m.cur.planned || m.cur.step.failed > 0 {
 		return 0
 	}
-	if m.cur.holdBy == 0 {
-		m.cur.holdBy = m.now + longestHold
-	}
+	m.cur.holdBy = cmp.Or(m.cur.holdBy, m.now+longestHold)
 	if m.due(m.cur.holdBy) {
 		return 0
 	}
@@ -213,11 +209,7 @@ func (m *Machine) free(asked bool, err error) bool {
 }
 
 // first sets a time of a record, unless it happened before.
-func (m *Machine) first(t *time.Duration) {
-	if *t == 0 {
-		*t = m.now
-	}
-}
+func (m *Machine) first(t *time.Duration) { *t = cmp.Or(*t, m.now) }
 
 func (m *Machine) aided(e Aided) {
 	a, ok := m.busy.(Aid)
@@ -351,13 +343,9 @@ func (m *Machine) came(r Record) bool {
 }
 
 func (m *Machine) finish() {
-	for ; m.open < len(m.records); m.open++ {
-		r := &m.records[m.open]
-		if m.over && m.busy == nil || !m.over && m.through(r.ID) {
-			r.Done = true
-			continue
-		}
-		return
+	over := func(r *Record) bool { return m.over && m.busy == nil || !m.over && m.through(r.ID) }
+	for ; m.open < len(m.records) && over(&m.records[m.open]); m.open++ {
+		m.records[m.open].Done = true
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/topology"
 )
 
@@ -407,10 +408,7 @@ func disjoint(t *topology.Tree) string {
 	if t.Connected() == nil {
 		return ""
 	}
-	var pairs []string
-	for _, p := range t.Unreachable() {
-		pairs = append(pairs, fmt.Sprintf("%s and %s", servers(t.Shape, p[0]), servers(t.Shape, p[1])))
-	}
+	pairs := lists.Of(t.Unreachable(), func(p [2]int) string { return fmt.Sprintf("%s and %s", servers(t.Shape, p[0]), servers(t.Shape, p[1])) })
 	return fmt.Sprintf("no path between %s: dead are %s", some(pairs, 3, " or "), some(t.DownNames(), 16, ", "))
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,9 +125,7 @@ func reach(tables *routing.Tables, name string, cut [][2]int) error {
 			}
 			if err := tables.Walk(t.First(l), dst); err != nil {
 				e.pairs += t.On(l)
-				if e.first == nil {
-					e.first = err
-				}
+				e.first = cmp.Or(e.first, err)
 			}
 		}
 	}

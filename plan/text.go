@@ -171,7 +171,8 @@ func InBlocks[T any](w io.Writer, items iter.Seq[T], add func(b []byte, item T) 
 // line returns a function that appends the line of a message.
 func (p *Plan) line() func(b []byte, m scheduler.Message) []byte {
 	through := p.Through()
-	phase, at := lists.Make(p.Phases(), newDecimal), p.positions()
+	phase := lists.Make(p.Phases(), newDecimal)
+	at := lists.Make(p.Tree.Servers(), func(r int) decimal { return newDecimal(p.Tree.Position(r)) })
 	for i := range at {
 		at[i].add(' ')
 	}
@@ -207,10 +208,6 @@ func appendRest(b []byte, t topology.Wires, spine, top int) []byte {
 		}
 	}
 	return b
-}
-
-func (p *Plan) positions() []decimal {
-	return lists.Make(p.Tree.Servers(), func(r int) decimal { return newDecimal(p.Tree.Position(r)) })
 }
 
 // A decimal is a short number as text. Formatting the numbers of each message anew would take most

@@ -218,12 +218,7 @@ func summarised(all [][]float64) (median, worst []float64) {
 }
 
 func inUse(list []results.Failover) (n int) {
-	for _, f := range list {
-		if f.FirstNewSec != nil {
-			n++
-		}
-	}
-	return n
+	return lists.Many(list, func(f results.Failover) bool { return f.FirstNewSec != nil })
 }
 
 func sources(list []results.Failover) string {

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -109,13 +110,8 @@ func RateUnitOf(most float64) RateUnit {
 // GoodputUnit is the unit for the mean goodput of the servers of some cases, gigabit without any
 // goodput.
 func GoodputUnit(cases []Case) RateUnit {
-	most := 0.0
-	for _, c := range cases {
-		most = max(most, c.GoodputBitPerSec.Mean)
-	}
-	if most == 0 {
-		most = 1e9
-	}
+	most := lists.Most(cases, func(c Case) float64 { return c.GoodputBitPerSec.Mean })
+	most = cmp.Or(most, 1e9)
 	return RateUnitOf(most)
 }
 

@@ -9,6 +9,7 @@ package routing
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"evbench/internal/lists"
 	"evbench/internal/show"
@@ -189,11 +190,7 @@ func roundRobin(f fan, choice []int) {
 }
 
 func (f fan) unrouted() []int {
-	choice := make([]int, f.tree.Servers())
-	for i := range choice {
-		choice[i] = none
-	}
-	return choice
+	return slices.Repeat([]int{none}, f.tree.Servers())
 }
 
 func (f fan) candidates(leaf int) []int {

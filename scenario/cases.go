@@ -10,6 +10,7 @@ import (
 	"evbench/barrier"
 	"evbench/builder"
 	"evbench/builder/modes"
+	"evbench/internal/lists"
 	"evbench/internal/yamldoc"
 	"evbench/routing"
 	"evbench/scheduler/schedules"
@@ -61,11 +62,10 @@ func (d *document) cases(root field, f fields, s *Scenario, length lasting) {
 func (d *document) written(root field, f fields) []entry {
 	switch {
 	case f.Given("cases"):
-		var out []entry
 		list := d.List(f.Get("cases"))
-		for _, at := range list {
-			out = append(out, entry{self: at, f: d.Mapping(at, caseFields(&Case{}, nil, maxServers).names())})
-		}
+		out := lists.Of(list, func(at field) entry {
+			return entry{self: at, f: d.Mapping(at, caseFields(&Case{}, nil, maxServers).names())}
+		})
 		if list != nil && len(list) == 0 {
 			d.Fail(f.Get("cases"), "has no case; write at least one, such as - {schedule: linear-shift}")
 		}
@@ -246,9 +246,7 @@ func (c *Case) settleOrdered() (name string, err error) {
 	case c.Objective != "" && c.Objective != schedules.FewestPaths:
 		return "objective", fmt.Errorf("ordered cases have no phases for %s to minimise; write %s for one path from each leaf to each server, or leave it out", c.Objective, schedules.FewestPaths)
 	}
-	if c.Routing == "" {
-		c.Routing = routing.Pinned
-	}
+	c.Routing = cmp.Or(c.Routing, routing.Pinned)
 	return "", nil
 }
 
@@ -281,8 +279,13 @@ func (c *Case) mayMeasure(kind string) error {
 
 // Measurable reports why a scenario can only be simulated.
 func (s *Scenario) Measurable() error {
+	return s.each(func(c *Case) error { return c.mayMeasure(s.Fabric.Kind) })
+}
+
+// each returns the first error of a case, with its name.
+func (s *Scenario) each(check func(*Case) error) error {
 	for i := range s.Cases {
-		if err := s.Cases[i].mayMeasure(s.Fabric.Kind); err != nil {
+		if err := check(&s.Cases[i]); err != nil {
 			return fmt.Errorf("case %q: %w", s.Cases[i].Name, err)
 		}
 	}

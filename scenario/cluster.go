@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -188,9 +189,7 @@ func (d *document) routes(at field, f *Fabric) {
 	case good && x.Kind == RoutesLoaded && !given.Given("network") && !given.Given("shell"):
 		d.Fail(at, "network is missing, or shell: where are the tables?")
 	}
-	if x.Dir == "" {
-		x.Dir = "evbench-routes"
-	}
+	x.Dir = cmp.Or(x.Dir, "evbench-routes")
 }
 
 func (s *Scenario) overrideTransport(o Overrides) error {
@@ -200,12 +199,7 @@ func (s *Scenario) overrideTransport(o Overrides) error {
 	if err := s.checkCluster(); err != nil {
 		return fmt.Errorf("--transport %s: %w", s.Transport, err)
 	}
-	for _, c := range s.Cases {
-		if err := c.suits(transport.Of(s.Transport)); err != nil {
-			return fmt.Errorf("case %q: %w", c.Name, err)
-		}
-	}
-	return nil
+	return s.each(func(c *Case) error { return c.suits(transport.Of(s.Transport)) })
 }
 
 // suits reports why a case cannot run over a transport.

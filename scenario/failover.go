@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -42,14 +43,7 @@ const (
 	Wait = "wait"
 )
 
-// Defaults of fail-over, and the limit of its waiting.
-const (
-	defaultDebounce = time.Millisecond
-)
-
-func (d *document) everyFailover(at field) {
-	d.failover, d.from = d.failoverAt(at, nil), at
-}
+const defaultDebounce = time.Millisecond
 
 // failoverField returns the field of the document with the fail-over of a case.
 func (d *document) failoverField(e entry) field {
@@ -63,8 +57,10 @@ func (d *document) failoverField(e entry) field {
 // come from base, as far as the policy has them. A wrong fail-over, already reported, has no
 // policy.
 func (d *document) failoverAt(at field, base *Failover) *Failover {
-	if !at.Given() {
-		return base.clone()
+	if !at.Given() && base == nil {
+		return nil
+	} else if !at.Given() {
+		return new(*base)
 	}
 	f := &Failover{Debounce: defaultDebounce, OnDisconnect: End}
 	if base != nil {
@@ -86,14 +82,6 @@ func (d *document) failoverAt(at field, base *Failover) *Failover {
 // wrong reports whether the document has an error in the fail-over.
 func (f *Failover) wrong() bool { return f != nil && f.Policy == "" }
 
-func (f *Failover) clone() *Failover {
-	if f == nil {
-		return nil
-	}
-	g := *f
-	return &g
-}
-
 // adopt fills in the settings that the policy of a case needs, and returns the first field that
 // contradicts it. none says that the case shall have no schedule.
 func (c *Case) adopt(none bool) (name string, err error) {
@@ -107,9 +95,7 @@ func (c *Case) adopt(none bool) (name string, err error) {
 			return "failover", fmt.Errorf("policy %s changes tables, and an ordered case has paths of its own; there are %s, %s and %s",
 				p, policyNone, policyFORS, policyFORSHold)
 		}
-		if c.Routing == "" {
-			c.Routing = p
-		}
+		c.Routing = cmp.Or(c.Routing, p)
 		return "", nil
 	case policyNone, policyReorder:
 		return "", nil
@@ -132,9 +118,7 @@ func (c *Case) adoptUnsync() (name string, err error) {
 	if c.Routing == routing.Pinned {
 		return "routing", errors.New("policy unsync changes to event building without phases, over tables; take spread, minhop or another routing of tables")
 	}
-	if c.Routing == "" {
-		c.Routing = routing.Spread
-	}
+	c.Routing = cmp.Or(c.Routing, routing.Spread)
 	return "", nil
 }
 

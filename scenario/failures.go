@@ -28,10 +28,7 @@ func (d *document) failures(at field, seed uint64, s *Scenario, c *Case) {
 		default:
 			var all []Timed
 			all, ok = d.timed(f, s.Tree.Find)
-			for _, t := range all {
-				c.Timed = append(c.Timed, t)
-				timed = append(timed, f)
-			}
+			c.Timed, timed = append(c.Timed, all...), append(timed, slices.Repeat([]field{f}, len(all))...)
 		}
 		if good = good && ok; down != "" {
 			c.Down = append(c.Down, down)

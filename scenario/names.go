@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"evbench/internal/lists"
 	"evbench/topology"
 )
 
@@ -104,13 +105,7 @@ func (c Case) dead() string {
 
 // firsts returns the timed failures as written: for a flapping link the first.
 func (c Case) firsts() []Timed {
-	var out []Timed
-	for _, t := range c.Timed {
-		if t.flap.nth == 0 {
-			out = append(out, t)
-		}
-	}
-	return out
+	return lists.Where(c.Timed, func(t Timed) bool { return t.flap.nth == 0 })
 }
 
 // String is the form of a timed failure in the name of a case: "leaf0-spine3@3s", and for the first

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evbench/builder/modes"
+	"evbench/internal/lists"
 	"evbench/routing"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
@@ -78,11 +79,9 @@ func (d *document) network(f fields, t *top) (*topology.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := &topology.Names{Called: append(cables, make([]string, tree.AllLinks()-len(cables))...)}
-	for sw := range tree.Switches() {
-		names.Switches = append(names.Switches, tree.SwitchName(sw))
-	}
-	return tree.Named(names), nil
+	return tree.Named(&topology.Names{
+		Called: append(cables, make([]string, tree.AllLinks()-len(cables))...), Switches: lists.Make(tree.Switches(), tree.SwitchName),
+	}), nil
 }
 
 // Topology is the network in a few words: a notation or a file.
@@ -195,9 +194,7 @@ func (d *document) cut(at field, draws uint64, s *Scenario, c *Case) {
 		case f.Group():
 			all, ok := d.timed(f, find)
 			good = good && ok
-			for _, t := range all {
-				c.Timed, timed = append(c.Timed, t), append(timed, f)
-			}
+			c.Timed, timed = append(c.Timed, all...), append(timed, slices.Repeat([]field{f}, len(all))...)
 		case d.scalar(f, word(&name)):
 			c.Down = append(c.Down, name)
 			if _, err = find(name); err != nil {

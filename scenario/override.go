@@ -109,12 +109,7 @@ func (s *Scenario) suitsFabric() error {
 	if err := s.Fabric.suitsAny(); s.Network != nil && err != nil {
 		return err
 	}
-	for _, c := range s.Cases {
-		if err := c.suitsFabric(s); err != nil {
-			return fmt.Errorf("case %q: %w", c.Name, err)
-		}
-	}
-	return nil
+	return s.each(func(c *Case) error { return c.suitsFabric(s) })
 }
 
 // changedKind applies the effects of a new kind of the fabric; was is the old kind.

@@ -8,6 +8,7 @@ import (
 
 	"evbench/builder"
 	"evbench/internal/atomicfile"
+	"evbench/internal/lists"
 	"evbench/internal/unit"
 )
 
@@ -110,10 +111,7 @@ func (d *document) table(name string, servers int) ([]uint32, error) {
 }
 
 func meanOf(table []uint32) float64 {
-	sum := 0.0
-	for _, x := range table {
-		sum += float64(x)
-	}
+	sum := lists.Sum(table, func(x uint32) float64 { return float64(x) })
 	return sum / float64(len(table))
 }
 

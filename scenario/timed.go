@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/topology"
 )
 
@@ -32,13 +33,11 @@ func (d *document) timed(f field, find func(name string) ([]topology.Link, error
 		d.Fail(m.Get("every"), "%s is not longer than for, %s, so the link would not come back in between", short(t.flap.every), short(t.For))
 		return nil, false
 	}
-	out := make([]Timed, t.flap.times)
-	for i := range out {
-		out[i] = t
-		out[i].At += time.Duration(i) * t.flap.every
-		out[i].flap.nth = i
-	}
-	return out, true
+	return lists.Make(t.flap.times, func(i int) Timed {
+		u := t
+		u.At, u.flap.nth = t.At+time.Duration(i)*t.flap.every, i
+		return u
+	}), true
 }
 
 // timedRules checks the timed failures of a case; view is the tree at its start.

@@ -3,6 +3,8 @@ package topology
 import (
 	"fmt"
 	"slices"
+
+	"evbench/internal/lists"
 )
 
 // Live says which links live, which are dead, and which the network never had.
@@ -25,13 +27,7 @@ func (v *Live) Alive(leaf, spine int) bool {
 
 // LiveCables returns how many cables between a leaf and a spine are alive.
 func (v *Live) LiveCables(leaf, spine int) int {
-	live := 0
-	for _, dead := range v.dead[(leaf*v.s.spines+spine)*v.s.cables:][:v.s.cables] {
-		if !dead {
-			live++
-		}
-	}
-	return live
+	return lists.Many(v.dead[(leaf*v.s.spines+spine)*v.s.cables:][:v.s.cables], func(dead bool) bool { return !dead })
 }
 
 // CableAlive reports whether a cable between a leaf and a spine, 0..Cables()-1, is alive.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 )
 
@@ -175,11 +176,7 @@ func (t *Tree) WireName(w Wire) (link, direction string) {
 
 // LinkNames returns the names of links in their order; it is never nil.
 func (t *Tree) LinkNames(links []Link) []string {
-	names := make([]string, len(links))
-	for i, l := range links {
-		names[i] = t.LinkName(l)
-	}
-	return names
+	return lists.Make(len(links), func(i int) string { return t.LinkName(links[i]) })
 }
 
 // DownNames returns the names of the dead cables, in the order of Dead.

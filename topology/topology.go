@@ -31,6 +31,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"evbench/internal/lists"
 )
 
 // Limits on fat trees; they bound memory.
@@ -232,13 +234,7 @@ func LinkNames(links []Link) []string { return (&Tree{}).LinkNames(links) }
 
 // Minus returns the links that are not among others, in their order.
 func Minus(links, others []Link) []Link {
-	var out []Link
-	for _, l := range links {
-		if !slices.Contains(others, l) {
-			out = append(out, l)
-		}
-	}
-	return out
+	return lists.Where(links, func(l Link) bool { return !slices.Contains(others, l) })
 }
 
 // A LinkEvent is the report of one end of a link between switches. A link is alive while both ends

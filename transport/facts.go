@@ -1,6 +1,10 @@
 package transport
 
-import "slices"
+import (
+	"slices"
+
+	"evbench/internal/lists"
+)
 
 // Names of transports.
 const (
@@ -32,10 +36,7 @@ var table = []Facts{
 
 // Names lists the transports.
 func Names() (names []string) {
-	for _, f := range table {
-		names = append(names, f.Name)
-	}
-	return names
+	return lists.Of(table, func(f Facts) string { return f.Name })
 }
 
 // Of returns the facts of a transport, or none for an unknown name.

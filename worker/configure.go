@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"evbench/builder"
@@ -166,12 +167,7 @@ func (p plans) at(exchange uint64) *plan {
 }
 
 func (p plans) knows(epoch uint32) bool {
-	for i := range p {
-		if p[i].epoch == epoch {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p, func(x plan) bool { return x.epoch == epoch })
 }
 
 func (p plans) update(u *wire.PlanUpdate, c wire.Configure) (plans, error) {
@@ -182,10 +178,7 @@ func (p plans) update(u *wire.PlanUpdate, c wire.Configure) (plans, error) {
 	if u.From < last.from {
 		return p, fmt.Errorf("plan update: from exchange %d, the one before holds from %d", u.From, last.from)
 	}
-	next := plan{epoch: u.Epoch, from: u.From, mode: u.Mode, row: u.Row}
-	if next.mode == "" {
-		next.mode = last.mode
-	}
+	next := plan{epoch: u.Epoch, from: u.From, mode: cmp.Or(u.Mode, last.mode), row: u.Row}
 	if next.mode.Phases() && len(next.row) == 0 {
 		return p, errors.New("plan update: no row")
 	}
@@ -205,10 +198,7 @@ func checkUpdate(u wire.PlanUpdate, c wire.Configure) error {
 
 // paths returns, by peer, the spine towards it and the spine from it.
 func paths(row []wire.Step, n int) (to, from []int) {
-	to, from = make([]int, n), make([]int, n)
-	for r := range n {
-		to[r], from[r] = single, single
-	}
+	to, from = slices.Repeat([]int{single}, n), slices.Repeat([]int{single}, n)
 	for _, s := range row {
 		if s.To >= 0 {
 			to[s.To] = s.ToSpine

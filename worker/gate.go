@@ -12,9 +12,9 @@ import (
 // A gate is the worker's barrier. It remembers which rank's signal it awaits, so that the error of
 // a stuck barrier names a server.
 type gate struct {
+	barrier.Peer
 	b       *barrier.Barrier // nil: the transport has its own barrier
 	own     func(ctx context.Context) error
-	peer    barrier.Peer
 	waiting int // rank, or -1
 }
 
@@ -32,7 +32,7 @@ func newGate(c wire.Configure, conns *Connections) (*gate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("barrier: %w", err)
 	}
-	return &gate{b: b, peer: conns.Signals, waiting: -1}, nil
+	return &gate{b: b, Peer: conns.Signals, waiting: -1}, nil
 }
 
 func (g *gate) wait(ctx context.Context) error {
@@ -49,14 +49,10 @@ func (g *gate) awaited() []int {
 	return []int{g.waiting}
 }
 
-// Signal and Await make a gate a barrier.Peer.
-func (g *gate) Signal(ctx context.Context, to int, seq uint64) error {
-	return g.peer.Signal(ctx, to, seq)
-}
-
+// Await implements barrier.Peer.
 func (g *gate) Await(ctx context.Context, from int, seq uint64) error {
 	g.waiting = from
-	err := g.peer.Await(ctx, from, seq)
+	err := g.Peer.Await(ctx, from, seq)
 	if err == nil {
 		g.waiting = -1
 	}

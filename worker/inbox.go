@@ -69,15 +69,12 @@ func (b *inbox) took(now time.Duration, op *transport.Op) gain {
 	i := int(op.ID)
 	w := &b.awaits[i]
 	h, v := b.fragments.arrived(now, op)
-	if v != builder.Corrupt && h.Event != w.event {
-		if v.Good() {
+	switch {
+	case v.Good():
+		if h.Event != w.event {
 			b.swap(w, h.Event)
-		} else {
-			return gain{event: w.event, slot: w.slot, source: w.source, again: true}
 		}
-	}
-	switch v {
-	case builder.Accepted, builder.Complete, builder.Corrupt, builder.WrongEpoch:
+	case v == builder.Corrupt, v == builder.WrongEpoch && h.Event == w.event:
 	default:
 		return gain{event: w.event, slot: w.slot, source: w.source, again: true}
 	}

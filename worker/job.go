@@ -244,8 +244,7 @@ func (j *job) stuckText(at wire.Position) string {
 }
 
 func peersOf(err error) []int {
-	var pe *transport.PeerError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*transport.PeerError](err); ok {
 		return []int{pe.Peer}
 	}
 	return nil

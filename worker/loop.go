@@ -135,24 +135,20 @@ func (l *loop) changePlan(ctx context.Context, u *update) error {
 // each other server that this one exchanges fragments with.
 func opsOf(row []wire.Step, rank int, roles builder.Roles) []transport.Op {
 	var ops []transport.Op
+	add := func(is bool, kind transport.Kind, peer, path int) {
+		if is {
+			ops = append(ops, transport.Op{Kind: kind, Peer: peer, Path: path})
+		}
+	}
 	for peer := range roles.Servers {
-		if len(row) > 0 || peer == rank {
-			continue
-		}
-		if roles.Reads(rank) && roles.Builds(peer) {
-			ops = append(ops, transport.Op{Kind: transport.Send, Peer: peer, Path: single})
-		}
-		if roles.Reads(peer) && roles.Builds(rank) {
-			ops = append(ops, transport.Op{Kind: transport.Recv, Peer: peer, Path: single})
+		if len(row) == 0 && peer != rank {
+			add(roles.Reads(rank) && roles.Builds(peer), transport.Send, peer, single)
+			add(roles.Reads(peer) && roles.Builds(rank), transport.Recv, peer, single)
 		}
 	}
 	for _, s := range row {
-		if s.To != wire.Idle {
-			ops = append(ops, transport.Op{Kind: transport.Send, Peer: s.To, Path: s.ToSpine})
-		}
-		if s.From != wire.Idle {
-			ops = append(ops, transport.Op{Kind: transport.Recv, Peer: s.From, Path: s.FromSpine})
-		}
+		add(s.To != wire.Idle, transport.Send, s.To, s.ToSpine)
+		add(s.From != wire.Idle, transport.Recv, s.From, s.FromSpine)
 	}
 	return ops
 }

@@ -58,10 +58,7 @@ func (d *mailbox) change(f func(*orders)) {
 		wake = nil
 	}
 	d.mu.Unlock()
-	select {
-	case d.bell <- struct{}{}:
-	default:
-	}
+	transport.Ring(d.bell)
 	if wake != nil {
 		wake()
 	}

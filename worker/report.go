@@ -43,10 +43,7 @@ func newReporter(conn wire.Conn, c wire.Configure) *reporter {
 
 func (r *reporter) progress(done uint64, urgent bool) {
 	r.done.Store(done)
-	transport.Ring(r.bell)
-	if urgent {
-		transport.Ring(r.urgent)
-	}
+	r.ring(urgent)
 }
 
 // closed reports an event as built or given up. It is urgent if hardly any assigned event remains:
@@ -59,6 +56,10 @@ func (r *reporter) closed(id uint64, lost, urgent bool) {
 		r.built = append(r.built, id)
 	}
 	r.mu.Unlock()
+	r.ring(urgent)
+}
+
+func (r *reporter) ring(urgent bool) {
 	transport.Ring(r.bell)
 	if urgent {
 		transport.Ring(r.urgent)

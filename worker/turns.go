@@ -97,15 +97,12 @@ func (t *turns) checkPiece(m *wire.Window, seen map[[2]int]bool, exchange, peer,
 // add takes a checked window. It returns the tokens that earlier receives make due at once.
 func (t *turns) add(m *wire.Window) (due []note) {
 	w := &window{
-		Window: *m, first: t.takes, missing: make([][]int, len(m.Sends)), take: make([]int32, m.Count*t.n), taken: make([]bool, len(m.Takes)),
+		Window: *m, first: t.takes, missing: make([][]int, len(m.Sends)), take: slices.Repeat([]int32{-1}, m.Count*t.n), taken: make([]bool, len(m.Takes)),
 		after: make([][]note, len(m.Takes)), owes: make([]int, m.Count), closed: make([]bool, m.Count),
 	}
 	for i, x := range m.Sends {
 		w.missing[i] = slices.Clone(x.Await)
 		w.owes[x.Exchange]++
-	}
-	for i := range w.take {
-		w.take[i] = -1
 	}
 	for i, x := range m.Takes {
 		w.take[x.Exchange*t.n+x.From] = int32(i)

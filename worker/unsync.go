@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,9 +96,7 @@ func newUnsynchronised(l *loop) *unsynchronised {
 		asked: newHeaders(2 * credits * l.n), offered: make(map[stream]bool), unstored: make([]int, 0, credits),
 	}
 	u.follow(&l.plans[0])
-	if u.limit == 0 {
-		u.limit = l.n - 1
-	}
+	u.limit = cmp.Or(u.limit, l.n-1)
 	for peer := range l.n {
 		if l.builds && l.roles.Reads(peer) && peer != l.c.Rank {
 			u.asks = append(u.asks, peer)

@@ -8,6 +8,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,15 +102,9 @@ var ErrNotJoined = errors.New("not welcomed by the controller")
 // Run joins the controller and runs its cases until Quit, the end of ctx (see Stays) or the loss of
 // the control connection. All goroutines that it started have ended when it returns.
 func Run(ctx context.Context, o Options) error {
-	if o.Wait == 0 {
-		o.Wait = 30 * time.Second
-	}
-	if o.KeepAlive == 0 {
-		o.KeepAlive = 30 * time.Second
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Wait = cmp.Or(o.Wait, 30*time.Second)
+	o.KeepAlive = cmp.Or(o.KeepAlive, 30*time.Second)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(ctx)
 	s := &session{o: o}
 	unhook := context.AfterFunc(ctx, func() {

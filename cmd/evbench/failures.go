@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -75,9 +76,7 @@ func logWords(c *cli.Context, logs []string, flag string) failures.Words {
 
 func restoreAction(c *cli.Context) error {
 	path := c.Args().First()
-	if path == "" {
-		path = scenario.DefaultJournal
-	}
+	path = cmp.Or(path, scenario.DefaultJournal)
 	dry, quiet := c.Bool("dry-run"), c.Bool("json")
 	said := c.App.ErrWriter
 	if dry {

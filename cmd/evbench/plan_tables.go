@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/answer"
+	"evbench/internal/lists"
 	"evbench/internal/proc"
 	"evbench/model/order"
 	"evbench/model/sizes"
@@ -139,10 +140,7 @@ func sizesOver(c *cli.Context, n *network.Network, nodes []network.Node) ([]int6
 	if err != nil {
 		return nil, wrongIn("--sizes "+c.String("sizes"), err)
 	}
-	out := make([]int64, len(nodes)*len(nodes))
-	for at := range out {
-		out[at] = m.Size(at/len(nodes), at%len(nodes))
-	}
+	out := lists.Make(len(nodes)*len(nodes), func(at int) int64 { return m.Size(at/len(nodes), at%len(nodes)) })
 	return out, nil
 }
 

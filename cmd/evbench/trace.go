@@ -57,10 +57,7 @@ func traceAction(c *cli.Context) error {
 	if err := atomicfile.Write(c.String("out"), write); err != nil {
 		return err
 	}
-	n := 0
-	for _, s := range all {
-		n += len(s.Spans)
-	}
+	n := lists.Sum(all, func(s *trace.Slice) int { return len(s.Spans) })
 	_, err = fmt.Fprintf(c.App.Writer, "%s: %d spans of %d slices; open it in chrome://tracing or ui.perfetto.dev\n", c.String("out"), n, len(all))
 	return err
 }

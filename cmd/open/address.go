@@ -28,9 +28,7 @@ func ParseAddresses(s string) (Addresses, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q is not host:port", x)
 		}
-		if first == "" {
-			first = port
-		}
+		first = cmp.Or(first, port)
 		if port != first {
 			return nil, fmt.Errorf("%q: all addresses of one server have the same port, here %s", x, first)
 		}

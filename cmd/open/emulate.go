@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"evbench/fabric"
-	"evbench/fabric/emulate"
 	"evbench/failover"
 	"evbench/failover/loop"
+	"evbench/internal/lists"
+	"evbench/model/emulate"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
@@ -68,10 +69,7 @@ func (f *emulatedFabric) route(p *plan.Plan) func(src, dst int) int {
 }
 
 func (f *emulatedFabric) Counters(context.Context) ([]results.LinkCount, error) {
-	var out []results.LinkCount
-	for _, c := range f.model.Counters() {
-		out = append(out, linkCount(f.tree, c.Wire, c.Bytes, c.Packets, 0))
-	}
+	out := lists.Of(f.model.Counters(), func(c emulate.Count) results.LinkCount { return linkCount(f.tree, c.Wire, c.Bytes, c.Packets, 0) })
 	return out, nil
 }
 

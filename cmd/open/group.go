@@ -91,9 +91,6 @@ func Fit(n int) int {
 	return 0
 }
 
-// fitOne reports whether all of n servers fit into one process.
-func fitOne(n int) bool { return tcp.CheckFiles(openFiles(n, n)) == nil }
-
 // split puts n ranks into the fewest groups of at most most, about evenly.
 func split(n, most int) [][]int {
 	out := make([][]int, (n+most-1)/most)

@@ -13,6 +13,7 @@ import (
 	"evbench/fabric"
 	"evbench/fabric/lab"
 	"evbench/failover/loop"
+	"evbench/internal/lists"
 	"evbench/internal/proc"
 	"evbench/model/anyshape"
 	"evbench/plan"
@@ -79,7 +80,7 @@ func (f *labFabric) workers(s *scenario.Scenario) fabric.Launcher {
 		return Processes{Transport: s.Transport, Data: f.data, Buffer: lab.SockBuf, Start: func(rank int, cmd *exec.Cmd) error {
 			return f.lab.StartCommand(f.lab.Server(rank), cmd)
 		}}
-	case !fitOne(s.Tree.Servers()):
+	case tcp.CheckFiles(openFiles(s.Tree.Servers(), s.Tree.Servers())) != nil: // not all in one process
 		return Processes{Data: f.data, Buffer: lab.SockBuf, Inside: func(rank int) string {
 			return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.lab.Descriptor(f.lab.Server(rank)))
 		}}
@@ -116,10 +117,7 @@ func (f *labFabric) Counters(context.Context) ([]results.LinkCount, error) {
 	if err != nil {
 		return nil, fmt.Errorf("link counters: %w", err)
 	}
-	out := make([]results.LinkCount, len(counts))
-	for i, c := range counts {
-		out[i] = linkCount(f.tree, c.Wire, c.Bytes, c.Packets, c.Drops)
-	}
+	out := lists.Of(counts, func(c lab.Count) results.LinkCount { return linkCount(f.tree, c.Wire, c.Bytes, c.Packets, c.Drops) })
 	return out, nil
 }
 

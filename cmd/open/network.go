@@ -13,6 +13,7 @@ import (
 	"evbench/companion/linux"
 	"evbench/fabric/lab"
 	"evbench/failover/loop"
+	"evbench/internal/lists"
 	"evbench/model/anyshape"
 	"evbench/plan"
 	"evbench/results"
@@ -92,10 +93,7 @@ func installTables(ctx context.Context, target companion.Target, l *lab.Lab, t *
 	if _, err := target.Apply(ctx, want); err != nil {
 		return fmt.Errorf("install routes: %w", err)
 	}
-	var nodes []companion.Node
-	for _, x := range want {
-		nodes = append(nodes, x.Node)
-	}
+	nodes := lists.Of(want, func(x companion.Table) companion.Node { return x.Node })
 	have, err := target.Read(ctx, nodes)
 	if err != nil {
 		return fmt.Errorf("read routes back: %w", err)

@@ -1,6 +1,7 @@
 package open
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -153,9 +154,7 @@ func (f *routedFabric) check(ctx context.Context, plans iter.Seq2[string, *plan.
 		if err != nil {
 			return fmt.Errorf("case %q: %w", name, err)
 		}
-		if first == nil {
-			first = want
-		}
+		first = cmp.Or(first, want)
 	}
 	if f.puts == nil || first == nil {
 		return nil

@@ -9,6 +9,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -63,9 +64,7 @@ func (o *Options) validate() error {
 	if (o.Tree == nil) == (o.Graph == nil) {
 		return errors.New("lab: give a tree or a graph")
 	}
-	if o.MTU == 0 {
-		o.MTU = defaultMTU
-	}
+	o.MTU = cmp.Or(o.MTU, defaultMTU)
 	switch n := o.Tree; {
 	case n == nil && len(o.Graph.Servers) > maxGraph:
 		return fmt.Errorf("lab: %d servers; its addresses have room for %d", len(o.Graph.Servers), maxGraph)

@@ -4,6 +4,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -205,9 +206,7 @@ func newRunner(o Options) *runner {
 	if o.Begin.IsZero() {
 		o.Begin = time.Now()
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	t := o.Machine.Tree
 	return &runner{
 		Options: o, machine: failover.New(o.Machine), tree: t.Healthy(), inUse: o.Plan, planning: func() {},

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"evbench/internal/lists"
+
 	"github.com/urfave/cli/v2"
 )
 
@@ -28,10 +30,7 @@ func Commands(all []Task) (out []*cli.Command) {
 
 // HelpTemplate is the template of the program's help: cli would sort the tasks by name.
 func HelpTemplate(all []Task) string {
-	width := 0
-	for _, c := range Commands(all) {
-		width = max(width, len(c.Name))
-	}
+	width := lists.Most(Commands(all), func(c *cli.Command) int { return len(c.Name) })
 	var b strings.Builder
 	for _, t := range all {
 		fmt.Fprintf(&b, "\n   %s:\n", t.Name)

@@ -30,3 +30,39 @@ func By[T any, K comparable](all []T, key func(T) K) map[K][]T {
 	}
 	return out
 }
+
+// Where returns those of all that are so, in their order; nil for none.
+func Where[T any](all []T, so func(T) bool) (out []T) {
+	for _, x := range all {
+		if so(x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// Many returns how many of all are so.
+func Many[T any](all []T, so func(T) bool) (n int) {
+	for _, x := range all {
+		if so(x) {
+			n++
+		}
+	}
+	return n
+}
+
+// Sum returns of(x) added up over all.
+func Sum[T any, N ~int | ~int64 | ~uint64 | ~float64](all []T, of func(T) N) (sum N) {
+	for _, x := range all {
+		sum += of(x)
+	}
+	return sum
+}
+
+// Most returns the largest of(x) of all, at least 0.
+func Most[T any, N ~int | ~float64 | ~int64](all []T, of func(T) N) (most N) {
+	for _, x := range all {
+		most = max(most, of(x))
+	}
+	return most
+}

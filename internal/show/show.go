@@ -52,6 +52,14 @@ func Few(names []string) string {
 	return fmt.Sprintf("%s, … (%d)", strings.Join(names[:few-1], ", "), len(names))
 }
 
+// Some joins texts, of more than most the first ones and how many more there are.
+func Some(texts []string, most int, between string) string {
+	if more := len(texts) - most; more > 0 {
+		texts = append(texts[:most:most], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(texts, between)
+}
+
 // Brief quotes text of a file or user, cut to fit on a line.
 func Brief(s string) string {
 	if len(s) > 80 {

@@ -3,6 +3,7 @@ package show
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -53,12 +54,7 @@ func (w *Writer) Flush() error {
 
 // plain reports whether there are only visible ASCII characters, ends of lines and tabs.
 func plain(p []byte) bool {
-	for _, c := range p {
-		if (c < ' ' || c >= 0x7f) && c != '\n' && c != '\t' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p, func(c byte) bool { return (c < ' ' || c >= 0x7f) && c != '\n' && c != '\t' })
 }
 
 // partial is how many bytes at the end are an incomplete character.

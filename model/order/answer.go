@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"evbench/internal/answer"
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/site/lft"
 	"evbench/site/network"
@@ -251,9 +252,5 @@ func Ranks(nodes []network.Node, of []network.Node) []bool {
 	for _, v := range of {
 		in[v] = true
 	}
-	out := make([]bool, len(nodes))
-	for i, v := range nodes {
-		out[i] = in[v]
-	}
-	return out
+	return lists.Of(nodes, func(v network.Node) bool { return in[v] })
 }

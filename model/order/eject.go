@@ -1,6 +1,10 @@
 package order
 
-import "encoding/binary"
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+)
 
 // Ejection ends for a number of phases after so many placements: DefaultSteps for each message of the
 // exchange, within these limits.
@@ -56,9 +60,7 @@ func (p *Problem) eject(g *Schedule, low, high, steps int) *Schedule {
 	if g.Phases <= low || low < 1 || steps < 0 || p.slow() || memory > mostMemory {
 		return nil
 	}
-	if steps == 0 {
-		steps = DefaultSteps
-	}
+	steps = cmp.Or(steps, DefaultSteps)
 	e := p.ejector(g)
 	limit := min(max(leastSteps, steps*p.Messages()), max(mostSteps, steps))
 	var best *Schedule
@@ -93,10 +95,7 @@ func (p *Problem) ejector(g *Schedule) *ejector {
 		e.first[l] = sum
 		sum += int(room) * g.Phases
 	}
-	e.owner = make([]int32, sum)
-	for i := range e.owner {
-		e.owner[i] = -1
-	}
+	e.owner = slices.Repeat([]int32{-1}, sum)
 	for m, k := range e.s.phase {
 		if k != None {
 			e.put(int32(m), int(k))

@@ -84,20 +84,14 @@ func (p *Plan) Hash() string {
 
 // ranks are the ranks of hosts with names, in the order of their lines.
 func (p *Plan) ranks() []int {
-	out := make([]int, len(p.Hosts))
-	for r := range out {
-		out[r] = r
-	}
+	out := lists.Count[int](len(p.Hosts))
 	slices.SortStableFunc(out, func(a, b int) int { return p.Hosts[a].Order - p.Hosts[b].Order })
 	return out
 }
 
 // covered are the header lines that the hash covers.
 func (p *Plan) covered() string {
-	guids := make([]string, len(p.Nodes))
-	for i, v := range p.Nodes {
-		guids[i] = fmt.Sprintf("0x%016x", p.Tables.Net.Key(v))
-	}
+	guids := lists.Of(p.Nodes, func(v network.Node) string { return fmt.Sprintf("0x%016x", p.Tables.Net.Key(v)) })
 	out := fmt.Sprintf("# hosts %d\n# guids %s\n", len(guids), strings.Join(guids, ","))
 	if p.host != nil {
 		out += "# adapters " + strings.Join(lists.Of(p.ofHosts(), func(own [2]int) string { return span(own[0], own[1]) }), ",") + "\n"

@@ -1,6 +1,10 @@
 package order
 
-import "evbench/model/maxmin"
+import (
+	"slices"
+
+	"evbench/model/maxmin"
+)
 
 // Pairwise returns how long the exchange takes, in message times, where each host sends its messages one
 // after the other in the order of a schedule, without barriers, in a network that shares links max-min
@@ -28,11 +32,7 @@ func (p *Problem) Pairwise(s *Schedule) float64 {
 }
 
 func rows(n int) []int32 {
-	out := make([]int32, n)
-	for i := range out {
-		out[i] = None
-	}
-	return out
+	return slices.Repeat([]int32{None}, n)
 }
 
 // A pairwise is a host's sends, one stream each, in virtual time.

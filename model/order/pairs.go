@@ -3,6 +3,8 @@ package order
 import (
 	"cmp"
 	"slices"
+
+	"evbench/internal/lists"
 )
 
 // A pair is the entries whose messages pass the same two fullest links.
@@ -24,10 +26,7 @@ const resorted = 16
 func (p *Problem) byPairs() *Schedule {
 	f := p.filler()
 	f.begin()
-	rate := make([]float64, len(p.Links))
-	for l := range rate {
-		rate[l] = float64(p.Room[l]) * p.Share[l]
-	}
+	rate := lists.Make(len(p.Links), func(l int) float64 { return float64(p.Room[l]) * p.Share[l] })
 	need := func(l int32) float64 { return float64(f.left[l]) / rate[l] }
 	pairs, order := f.pairs(need)
 	s := newSchedule(p.Hosts, "greedy")

@@ -193,12 +193,7 @@ func (s *Sized) list(before func(a, b int) int) (start []int64, time int64) {
 		idle[src] = src
 	}
 	room := func(m int) bool {
-		for _, l := range s.links[m] {
-			if used[l] >= s.Room[l] {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(s.links[m], func(l int32) bool { return used[l] >= s.Room[l] })
 	}
 	var ends heap.Heap[ended]
 	for now := int64(0); ; {

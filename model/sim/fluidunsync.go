@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -124,9 +125,7 @@ func newReceivers(j *Job) *receivers {
 	a := &receivers{
 		job: j, assigner: newAssigner(j), n: n, limit: j.Sources, open: make([][]asked, n), busy: make([]float64, n), plan: -1,
 	}
-	if a.limit == 0 {
-		a.limit = n - 1
-	}
+	a.limit = cmp.Or(a.limit, n-1)
 	return a
 }
 

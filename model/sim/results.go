@@ -10,6 +10,7 @@ import (
 	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/internal/answer"
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 	"evbench/internal/show"
 	"evbench/results"
@@ -291,10 +292,7 @@ var names = strings.NewReplacer("linear-shift-ports", "linear shift by port", "l
 
 // withDead says how many links are dead at most, "" where none is.
 func withDead(cases []results.Case) string {
-	most := 0
-	for _, c := range cases {
-		most = max(most, len(c.Failures))
-	}
+	most := lists.Most(cases, func(c results.Case) int { return len(c.Failures) })
 	if most == 0 {
 		return ""
 	}

@@ -148,11 +148,7 @@ type PacketCount struct {
 
 // Share returns the share of its link that each server received in the window.
 func (c *PacketCount) Share(bitPerSec float64) []float64 {
-	out := make([]float64, len(c.Received))
-	for i, n := range c.Received {
-		out[i] = float64(n) * 8 / bitPerSec / (c.Until - c.From).Seconds()
-	}
-	return out
+	return lists.Of(c.Received, func(n int64) float64 { return float64(n) * 8 / bitPerSec / (c.Until - c.From).Seconds() })
 }
 
 // Late returns the time within which that share of the events was built, by nearest rank; 0 without

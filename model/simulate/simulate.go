@@ -17,6 +17,7 @@ import (
 	"evbench/builder/modes"
 	"evbench/fabric/lab"
 	"evbench/failover"
+	"evbench/internal/lists"
 	"evbench/internal/unit"
 	"evbench/model/ordered"
 	"evbench/model/sim"
@@ -204,10 +205,7 @@ func Timing(s *scenario.Scenario, kind string) sim.Timing {
 
 // WriteSize prints how much there is to simulate.
 func WriteSize(w io.Writer, cases []*sim.Case) {
-	virtual := time.Duration(0)
-	for _, c := range cases {
-		virtual += c.Duration
-	}
+	virtual := lists.Sum(cases, func(c *sim.Case) time.Duration { return c.Duration })
 	fmt.Fprintf(w, "cases: %d, %s of virtual time, at most about %s of memory\n", len(cases), virtual, unit.Bytes(max(sim.Memory(cases)>>20, 1)<<20))
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
@@ -250,10 +251,7 @@ func (p *Plan) lists(l *lister, o Options) {
 }
 
 func (p *Plan) similar(l *lister) bool {
-	largest := int64(0)
-	for _, m := range p.Window {
-		largest = max(largest, slices.Max(m.bytes))
-	}
+	largest := lists.Most(p.Window, func(m *Matrix) int64 { return slices.Max(m.bytes) })
 	return float64(largest) <= similar*float64(l.sum)/float64(l.count)
 }
 

@@ -64,9 +64,7 @@ type orderedJudge struct {
 // live, each byte of a fragment is sent once. sizes are the sizes for which the plan was made; nil
 // checks coverage against the stated hash only. O(pieces·log pieces).
 func CheckOrdered(f *Ordered, sizes []Size, o Options) *OrderedReport {
-	if o.First == 0 {
-		o.First = 10
-	}
+	o.First = cmp.Or(o.First, 10)
 	j := &orderedJudge{tree: f.Tree, live: o.live(f.Tree), file: f, opt: o, pieces: f.Pieces}
 	j.report = &OrderedReport{Findings: newFindings(o), Servers: f.Tree.Servers(), Exchanges: max(1, f.Window), Pieces: len(f.Pieces)}
 	if !slices.IsSortedFunc(j.pieces, comparePieces) {

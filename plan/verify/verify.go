@@ -167,9 +167,7 @@ func (r *Report) Optimal() bool {
 // canonical order. It makes independent counts on up to three goroutines; the report does not
 // depend on their scheduling.
 func Check(f *File, o Options) *Report {
-	if o.First == 0 {
-		o.First = 10
-	}
+	o.First = cmp.Or(o.First, 10)
 	j := newJudge(f, o)
 	var beside sync.WaitGroup
 	if f.Hash != "" {

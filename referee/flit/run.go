@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 	"evbench/model/credit"
 	"evbench/site/network"
@@ -50,10 +51,7 @@ func (r *Runs) of(q quantity) (mean, spread float64) {
 }
 
 func (r *Runs) flits() (sum float64) {
-	for _, x := range r.Results {
-		sum += float64(x.Flits)
-	}
-	return sum
+	return lists.Sum(r.Results, func(x *Result) float64 { return float64(x.Flits) })
 }
 
 // add runs the case with its k-th seed; the goroutine keeps its thread.

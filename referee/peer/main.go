@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/internal/proc"
 	"evbench/site/host"
 	"evbench/site/mpi"
@@ -84,12 +85,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 
 // compare measures the requested rows. It also prints the results before an error or a signal.
 func compare(ctx context.Context, o *options, stdout, stderr io.Writer) (err error) {
-	var chosen []row
-	for _, r := range rows(host.Processors()) {
-		if o.rows.MatchString(r.String()) {
-			chosen = append(chosen, r)
-		}
-	}
+	chosen := lists.Where(rows(host.Processors()), func(r row) bool { return o.rows.MatchString(r.String()) })
 	if len(chosen) == 0 {
 		return proc.Usagef("--rows: no row matches; --list shows them")
 	}

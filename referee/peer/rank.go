@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/barrier"
+	"evbench/internal/lists"
 	"evbench/internal/proc"
 	"evbench/site/mpi"
 	"evbench/transport"
@@ -126,10 +127,7 @@ func mpiRank(ctx context.Context, o order, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ranks := make([]int, w.Size())
-	for i := range ranks {
-		ranks[i] = i
-	}
+	ranks := lists.Count[int](w.Size())
 	ep, err := w.Open(ctx, mpi.Group{ID: 1, Rank: w.Rank(), Ranks: ranks})
 	if err != nil {
 		return errors.Join(err, w.Close())

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"evbench/internal/lists"
 	"evbench/results"
 	"evbench/site/mpi"
 )
@@ -63,10 +64,7 @@ func barrierTimes(reports []report) ([]float64, error) {
 			last[i] = max(last[i], e)
 		}
 	}
-	took := make([]float64, exits-1)
-	for i := range took {
-		took[i] = float64(last[i+1]-last[i]) / 1e3
-	}
+	took := lists.Make(exits-1, func(i int) float64 { return float64(last[i+1]-last[i]) / 1e3 })
 	return took, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/results"
 	"evbench/topology"
 )
@@ -143,10 +144,7 @@ func (j *judgement) replans() bool {
 func (j *judgement) progress(c results.Case) {
 	most := (standing + j.s.Stopped()).Seconds()
 	if j.s.Kind == Wait { // servers are disconnected that long
-		parted := time.Duration(0)
-		for _, f := range j.s.failures {
-			parted = max(parted, f.For)
-		}
+		parted := lists.Most(j.s.failures, func(f linkFailure) time.Duration { return f.For })
 		most += parted.Seconds()
 	}
 	if j.s.Hogs > 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/topology"
 )
 
@@ -57,10 +58,7 @@ var rules = []rule{
 }
 
 func Kinds() (all []Kind) {
-	for _, r := range rules {
-		all = append(all, r.kind)
-	}
-	return all
+	return lists.Of(rules, func(r rule) Kind { return r.kind })
 }
 
 func inLab(s *Script) time.Duration { return s.Duration + s.Stopped() + 3*time.Second }
@@ -160,17 +158,11 @@ func (s *Script) Strikes() (all []Strike) {
 }
 
 func (s *Script) Changes() (n int) {
-	for _, f := range s.failures {
-		n += 2 * len(f.Links)
-	}
-	return n
+	return lists.Sum(s.failures, func(f linkFailure) int { return 2 * len(f.Links) })
 }
 
 func (s *Script) Stopped() (sum time.Duration) {
-	for _, p := range s.Stops {
-		sum += p.For
-	}
-	return sum
+	return lists.Sum(s.Stops, func(p Stop) time.Duration { return p.For })
 }
 
 // Tree returns the tree of the round; its notation is always valid.

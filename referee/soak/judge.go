@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/results"
 )
 
@@ -129,10 +130,7 @@ func (j *judgement) events(c results.Case) {
 			j.odd("%s", r)
 		}
 	}
-	sampled := uint64(0)
-	for _, s := range j.seen.Run.Samples {
-		sampled += s.Events
-	}
+	sampled := lists.Sum(j.seen.Run.Samples, func(s results.Sample) uint64 { return s.Events })
 	// Samples cover the measured part; the warm-up precedes it.
 	if most := c.EventsBuilt; c.Complete && (sampled > most || sampled+warm*uint64(j.s.Tree().Servers()) < most) {
 		j.odd("%d events built, but samples tell of %d", most, sampled)
@@ -349,10 +347,7 @@ func Quarters(all []Usage) (second, last Usage, ok bool) {
 
 func median(all []Usage) Usage {
 	middle := func(of func(Usage) uint64) uint64 {
-		values := make([]uint64, len(all))
-		for i, u := range all {
-			values[i] = of(u)
-		}
+		values := lists.Of(all, of)
 		return results.Middle(values)
 	}
 	return Usage{

@@ -3,6 +3,8 @@ package main
 import (
 	"slices"
 	"time"
+
+	"evbench/internal/lists"
 )
 
 const (
@@ -138,10 +140,7 @@ func (Plan) control(d dice, s *Script) {
 	if s.Kind != Delay {
 		return
 	}
-	s.Delays = make([]time.Duration, n)
-	for i := range s.Delays {
-		s.Delays[i] = d.between(0, pick(d, 0, 50*time.Millisecond))
-	}
+	s.Delays = lists.Make(n, func(i int) time.Duration { return d.between(0, pick(d, 0, 50*time.Millisecond)) })
 	for range pick(d, 1, 1, 3) {
 		s.Delays[d.IntN(n)] = d.between(100*time.Millisecond, time.Second)
 	}

@@ -24,6 +24,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/internal/proc"
 )
 
@@ -47,12 +48,7 @@ type outcome struct {
 }
 
 func (o outcome) anomalies() (n int) {
-	for _, f := range o.Findings {
-		if f.Anomaly() {
-			n++
-		}
-	}
-	return n
+	return lists.Many(o.Findings, func(f Finding) bool { return f.Anomaly() })
 }
 
 // playAll runs rounds until the time is over, and reports whether there are anomalies.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"evbench/internal/coloring"
+	"evbench/internal/lists"
 	"evbench/scheduler/internal/fattree"
 	"evbench/scheduler/internal/slots"
 	"evbench/scheduler/schedules"
@@ -242,10 +243,7 @@ func (w *Pinner) Ways(ends [][2]int32, seed uint64, phase int) []slots.Way {
 	}
 	w.planes.Run(planeSteps)
 	w.mend(repairTries)
-	out := make([]slots.Way, len(ends))
-	for i := range out {
-		out[i] = slots.Way{Spine: w.planes.Color(int32(i)), Top: none}
-	}
+	out := lists.Make(len(ends), func(i int) slots.Way { return slots.Way{Spine: w.planes.Color(int32(i)), Top: none} })
 	for k := range w.f.Spines {
 		w.paint(k)
 		e := int32(0)

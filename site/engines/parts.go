@@ -3,6 +3,7 @@ package engines
 import (
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/routing"
 	"evbench/site/lft"
 	"evbench/site/network"
@@ -40,12 +41,7 @@ func byParts(name string, t *topology.Tree, n *network.Network, o Options) (*lft
 // leaves that reach no other.
 func parts(t *topology.Shape, n *network.Network) [][]int {
 	return slices.DeleteFunc(n.SwitchParts(), func(part []int) bool {
-		loaded := 0
-		for _, sw := range part {
-			if sw < t.Leaves() && t.On(sw) > 0 {
-				loaded++
-			}
-		}
+		loaded := lists.Many(part, func(sw int) bool { return sw < t.Leaves() && t.On(sw) > 0 })
 		return loaded < 2
 	})
 }

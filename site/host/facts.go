@@ -9,6 +9,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"net"
@@ -47,9 +48,7 @@ func Read() (Facts, error) {
 	f := read(os.DirFS("/"), up)
 	f.Host, _ = os.Hostname() // empty for a machine without a name
 	f.Cores = Processors()
-	if f.Kernel == "" {
-		f.Kernel = runtime.GOOS
-	}
+	f.Kernel = cmp.Or(f.Kernel, runtime.GOOS)
 	return f, err
 }
 

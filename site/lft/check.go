@@ -73,10 +73,7 @@ func (r *Report) OK() bool { return r.Unreachable+r.OtherUnreachable == 0 }
 // O(S · LIDs) time, O(S) memory for each worker.
 func Check(t *Tables, o Options) *Report {
 	g := newGraph(t.Net)
-	visitors := make([]*checker, parallel.Workers(0))
-	for w := range visitors {
-		visitors[w] = newChecker(t, g, o)
-	}
+	visitors := lists.Make(parallel.Workers(0), func(w int) *checker { return newChecker(t, g, o) })
 	sweep(t, g, visitors)
 	r := &Report{
 		Engine: t.Engine, Network: t.Net.Notation, Hosts: t.Net.Hosts(), Switches: t.Net.Switches(),

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 	"evbench/site/network"
 )
@@ -110,10 +111,7 @@ func newTracer(t *Tables, g *graph) *tracer {
 		}
 	}
 	if of := t.Net.Capacities(); of != nil {
-		r.carries = make([]float64, len(g.far))
-		for c := range r.carries {
-			r.carries[c] = of(g.end(int32(c)))
-		}
+		r.carries = lists.Make(len(g.far), func(c int) float64 { return of(g.end(int32(c))) })
 	}
 	return r
 }

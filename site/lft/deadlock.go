@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 	"evbench/site/network"
 )
@@ -35,10 +36,9 @@ func Deadlock(t *Tables) *Deadlocks {
 	g := newGraph(t.Net)
 	d := &dependencies{g: g, lanes: t.Lanes(), words: (g.stride + 63) / 64}
 	d.bits = make([]uint64, d.lanes*len(g.far)*d.words)
-	visitors := make([]*dependant, parallel.Workers(0))
-	for w := range visitors {
-		visitors[w] = &dependant{dependencies: d, t: t, seen: make([]int32, d.lanes*t.Net.Switches())}
-	}
+	visitors := lists.Make(parallel.Workers(0), func(w int) *dependant {
+		return &dependant{dependencies: d, t: t, seen: make([]int32, d.lanes*t.Net.Switches())}
+	})
 	sweep(t, g, visitors)
 	out := &Deadlocks{Lanes: d.lanes, Cyclic: []int{}, Dependencies: d.count()}
 	for lane := range d.lanes {
@@ -115,11 +115,7 @@ func (d *dependant) visit(lid int, dst network.Node, column []uint8) {
 }
 
 func (d *dependencies) count() int {
-	n := 0
-	for _, w := range d.bits {
-		n += bits.OnesCount64(w)
-	}
-	return n
+	return lists.Sum(d.bits, func(w uint64) int { return bits.OnesCount64(w) })
 }
 
 // cycle returns the channels of a cycle of a lane, or nil. It walks depth first,

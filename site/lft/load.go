@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 	"evbench/site/network"
 )
@@ -43,10 +44,9 @@ func Load(t *Tables) *Loads {
 // load is Load with the weight of its destination for each route.
 func load(t *Tables, weight func(dst network.Node) int64) *Loads {
 	g := newGraph(t.Net)
-	visitors := make([]*counter, parallel.Workers(0))
-	for w := range visitors {
-		visitors[w] = &counter{g: g, weight: weight, tree: newForest(g), routes: make([]int64, len(g.far))}
-	}
+	visitors := lists.Make(parallel.Workers(0), func(w int) *counter {
+		return &counter{g: g, weight: weight, tree: newForest(g), routes: make([]int64, len(g.far))}
+	})
 	sweep(t, g, visitors)
 	sum := visitors[0].routes
 	for _, v := range visitors[1:] {

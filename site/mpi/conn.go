@@ -3,6 +3,7 @@
 package mpi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -132,9 +133,7 @@ func (k *conn) ended() { k.broke(io.EOF) }
 
 func (k *conn) broke(err error) {
 	k.mu.Lock()
-	if k.end == nil {
-		k.end = err
-	}
+	k.end = cmp.Or(k.end, err)
 	k.mu.Unlock()
 	transport.Ring(k.opened)
 	transport.Ring(k.readable)

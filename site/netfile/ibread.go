@@ -2,6 +2,7 @@ package netfile
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -202,9 +203,7 @@ func (p *reader) node(s string) error {
 	}
 	if k == aSwitch {
 		n.lid, n.lmc = max(note.before, note.after), max(note.lmc, 0)
-		if n.portGUID == 0 {
-			n.portGUID = n.guid
-		}
+		n.portGUID = cmp.Or(n.portGUID, n.guid)
 		p.next[k]++
 	} else {
 		p.next[k] += uint64(ports) + 1

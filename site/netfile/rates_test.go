@@ -26,6 +26,27 @@ func split(t *testing.T) *network.Network {
 	return n.WithRates(rates)
 }
 
+// TestSlowCables: topo show names cables slower than most of their kind, and those without a rate; not hosts with less than uplinks.
+func TestSlowCables(t *testing.T) {
+	n := split(t)
+	expect.Equal(t, len(network.Summarise(n, n, nil).Warnings), 0, "warnings")
+	rates := map[network.End]float64{}
+	for i, c := range n.Cables() {
+		if rates[c.A] = n.Rate(c.A); i == 0 {
+			rates[c.A] = 25e9
+		}
+	}
+	between := n.SwitchCables()
+	rates[between[3].A] = 16e9
+	delete(rates, between[5].A)
+	n = n.WithRates(rates)
+	expect.Equal(t, network.Summarise(n, n, nil).Warnings, []string{
+		"1 cable to hosts slower than most, which have 100Gbit/s: " + n.CableName(n.Cables()[0]) + " (25Gbit/s)",
+		"1 cable between switches slower than most, which have 200Gbit/s: " + n.CableName(between[3]) + " (16Gbit/s)",
+		"1 cable, such as " + n.CableName(between[5]) + ", without a rate that is known here: taken for as fast as others",
+	}, "warnings")
+}
+
 // TestRatesAreKept writes widths and speeds and reads them again: a plan of what was written takes as long.
 func TestRatesAreKept(t *testing.T) {
 	n := split(t)

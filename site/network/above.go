@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 )
 
@@ -153,10 +154,7 @@ func (n *Network) Above() (hosts []Node) {
 
 // AboveNote says which hosts take no part for that; "": none.
 func (n *Network) AboveNote() string {
-	var names []string
-	for _, h := range n.Above() {
-		names = append(names, fmt.Sprintf("%s on %s", n.Name(h), n.Name(n.Leaf(h).Node)))
-	}
+	names := lists.Of(n.Above(), func(h Node) string { return fmt.Sprintf("%s on %s", n.Name(h), n.Name(n.Leaf(h).Node)) })
 	if names == nil {
 		return ""
 	}

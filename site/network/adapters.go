@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evbench/internal/hostlist"
+	"evbench/internal/lists"
 	"evbench/internal/show"
 )
 
@@ -206,10 +207,7 @@ func (r *jobReader) nodes(adapter, name string) ([]Node, string, error) {
 }
 
 func (n *Network) adapterNames(nodes []Node) (names []string) {
-	for _, v := range nodes {
-		names = append(names, strings.TrimPrefix(n.info[v].Name, n.hostWord(v)+" "))
-	}
-	return names
+	return lists.Of(nodes, func(v Node) string { return strings.TrimPrefix(n.info[v].Name, n.hostWord(v)+" ") })
 }
 
 // job divides the ranks of each host over its adapters, in their order. A host listed with one rank

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"evbench/internal/lists"
 )
 
 // A Cable joins two ports.
@@ -54,10 +56,7 @@ func (n *Network) share() {
 	if len(count) == n.Nodes()+n.Others() {
 		return
 	}
-	n.shared = make([]bool, n.Nodes()+n.Others())
-	for v := range n.shared {
-		n.shared[v] = count[n.Info(Node(v)).Name] > 1
-	}
+	n.shared = lists.Make(n.Nodes()+n.Others(), func(v int) bool { return count[n.Info(Node(v)).Name] > 1 })
 }
 
 func (c Cable) ports() [2]uint8 { return [2]uint8{c.A.Port, c.B.Port} }

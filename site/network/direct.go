@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/topology"
 )
@@ -92,12 +93,7 @@ func (n *Network) withJoints() (*Network, []Cable) {
 			return nil, nil
 		}
 	}
-	var joints []Cable
-	for _, c := range n.SwitchCables() {
-		if c.A.Node != c.B.Node {
-			joints = append(joints, c)
-		}
-	}
+	joints := lists.Where(n.SwitchCables(), func(c Cable) bool { return c.A.Node != c.B.Node })
 	more := 0
 	if n.Switches() == 1 {
 		joints, more = []Cable{{}}, 1

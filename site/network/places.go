@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/topology"
 )
 
@@ -85,10 +86,7 @@ func (p *Places) names(x *Index) *topology.Names {
 }
 
 func (p *Places) hostNames() (out []string) {
-	for _, v := range p.Host {
-		out = append(out, p.net.HostName(v))
-	}
-	return out
+	return lists.Of(p.Host, func(v Node) string { return p.net.HostName(v) })
 }
 
 // treeOf is TreeOf with any number of cables for a link of three levels, and the rate of a message.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+
+	"evbench/internal/lists"
 )
 
 // Random returns count cables between switches, drawn by the seed such that hosts that reach each
@@ -78,24 +80,14 @@ func (n *Network) needed(cables []Cable) []bool {
 
 // HostCount returns how many hosts have a cable to a switch.
 func (n *Network) HostCount(s Node) int {
-	count := 0
-	for _, e := range n.Ends(s) {
-		if e.Node != NoNode && n.IsHost(e.Node) {
-			count++
-		}
-	}
-	return count
+	return lists.Many(n.Ends(s), func(e End) bool { return e.Node != NoNode && n.IsHost(e.Node) })
 }
 
 // A forest is a union of disjoint sets of nodes.
 type forest []Node
 
 func newForest(nodes int) forest {
-	f := make(forest, nodes)
-	for v := range f {
-		f[v] = Node(v)
-	}
-	return f
+	return lists.Make(nodes, func(v int) Node { return Node(v) })
 }
 
 func (f forest) root(v Node) Node {

@@ -3,6 +3,8 @@ package network
 import (
 	"fmt"
 	"slices"
+
+	"evbench/internal/lists"
 )
 
 // neighbours holds, for each switch by index, the indices of adjacent switches, ascending, each
@@ -33,10 +35,7 @@ func (g neighbours) of(i int) []int32 { return g.to[g.first[i]:g.first[i+1]] }
 
 // distances returns the cables from each switch to the nearest of some, -1 if it reaches none.
 func (g neighbours) distances(from []int32) []int {
-	dist := make([]int, len(g.first)-1)
-	for i := range dist {
-		dist[i] = -1
-	}
+	dist := slices.Repeat([]int{-1}, len(g.first)-1)
 	var queue []int32
 	for _, i := range from {
 		if dist[i] < 0 {
@@ -58,11 +57,7 @@ func (g neighbours) distances(from []int32) []int {
 }
 
 func (n *Network) indices(s []Node) []int32 {
-	out := make([]int32, len(s))
-	for i, v := range s {
-		out[i] = int32(n.Index(v))
-	}
-	return out
+	return lists.Of(s, func(v Node) int32 { return int32(n.Index(v)) })
 }
 
 // Distances returns, for each switch by index, the number of cables to the nearest of some

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+
+	"evbench/internal/lists"
 )
 
 // bars is the length of a histogram; the last bar holds all larger distances.
@@ -27,10 +29,7 @@ func (g neighbours) histograms(n *Network) []histogram {
 		}
 	}
 	for batch := range slices.Chunk(at, 64) {
-		hosts := make([]int32, len(batch))
-		for b, i := range batch {
-			hosts[b] = count[i]
-		}
+		hosts := lists.Of(batch, func(i int32) int32 { return count[i] })
 		g.search(batch, hosts, out)
 	}
 	return out
@@ -110,10 +109,7 @@ func (h *histogram) single(hosts int) int {
 func DetectRoots(n *Network) ([]Node, error) {
 	g := n.neighbours()
 	hist := g.histograms(n)
-	hosts := 0
-	for _, count := range n.leafHosts(g) {
-		hosts += int(count)
-	}
+	hosts := lists.Sum(n.leafHosts(g), func(count int32) int { return int(count) })
 	if hosts == 0 {
 		return nil, errors.New("roots: no host has a cable")
 	}

@@ -3,6 +3,7 @@ package network
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -107,10 +108,7 @@ func shape(kind string, v [][]int) (Shape, error) {
 		if len(v[1]) != 1 || v[1][0] < 1 || v[1][0] > maxLevels {
 			return nil, fmt.Errorf("write kary(k;n), n being 1..%d", maxLevels)
 		}
-		m := make([]int, v[1][0])
-		for i := range m {
-			m[i] = v[0][0]
-		}
+		m := slices.Repeat([]int{v[0][0]}, v[1][0])
 		g = fatTree(m)
 	case "XGFT":
 		g = PGFT{v[1], v[2], ones(len(v[1]))}
@@ -149,11 +147,7 @@ func fatTree(m []int) PGFT {
 }
 
 func ones(n int) []int {
-	v := make([]int, n)
-	for i := range v {
-		v[i] = 1
-	}
-	return v
+	return slices.Repeat([]int{1}, n)
 }
 
 // numbers reads "2;4,8".

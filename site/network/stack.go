@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/scheduler"
 	"evbench/topology"
@@ -226,12 +227,7 @@ func (s *stacker) findStories() {
 		s.put(i, func(*story) bool { return true }, story{group: -1})
 	}
 	for q, own := range s.pods {
-		n := 0
-		for _, x := range s.stories {
-			if x.middle[q] >= 0 {
-				n++
-			}
-		}
+		n := lists.Many(s.stories, func(x *story) bool { return x.middle[q] >= 0 })
 		if n < len(s.stories) {
 			s.note("the pod of %s has %s above its leaves, all pods together %d planes", s.f.name(own[0]), show.Plural(n, "switch", "switches"), len(s.stories))
 		}

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
+	"evbench/internal/unit"
 )
 
 type Summary struct {
@@ -75,6 +77,7 @@ func Summarise(whole, n *Network, roots []Node) *Summary {
 		r.warn("as a tree, %s", p.Gaps())
 	}
 	r.countLIDs(n)
+	r.rates(n)
 	r.rank(n, roots)
 	r.parts(n)
 	return r
@@ -105,6 +108,35 @@ func (r *Summary) countLIDs(n *Network) {
 	}
 	if without > 0 {
 		r.warn("%d of %d nodes have no LID: give them with --lids or --lmc", without, n.Nodes()+n.Others())
+	}
+}
+
+// rates warns of cables that are slower than most of their kind, as those that trained down, and of some
+// whose rate is not known.
+func (r *Summary) rates(n *Network) {
+	var hosts, unknown []Cable
+	for _, c := range n.Cables() {
+		if n.IsHost(c.A.Node) {
+			hosts = append(hosts, c)
+		}
+		if n.Rate(c.A) == 0 {
+			unknown = append(unknown, c)
+		}
+	}
+	for kind, cables := range [][]Cable{hosts, n.SwitchCables()} {
+		var slow []string
+		usual := n.UsualRate(cables)
+		for _, c := range cables {
+			if rate := n.Rate(c.A); rate > 0 && rate < usual {
+				slow = append(slow, fmt.Sprintf("%s (%v)", n.CableName(c), unit.Rate(rate)))
+			}
+		}
+		if slow != nil {
+			r.warn("%s %s slower than most, which have %v: %s", show.Plural(len(slow), "cable", "cables"), []string{"to hosts", "between switches"}[kind], unit.Rate(usual), show.Few(slow))
+		}
+	}
+	if n.Rated() && unknown != nil {
+		r.warn("%s, such as %s, without a rate that is known here: taken for as fast as others", show.Plural(len(unknown), "cable", "cables"), n.CableName(unknown[0]))
 	}
 }
 
@@ -144,19 +176,13 @@ func (r *Summary) rank(n *Network, roots []Node) {
 
 func (r *Summary) parts(n *Network) {
 	if p := n.Parts(); len(p) > 1 {
-		var names []string
-		for _, v := range slices.Concat(p[1:]...) {
-			names = append(names, n.Name(v))
-		}
+		names := lists.Of(slices.Concat(p[1:]...), func(v Node) string { return n.Name(v) })
 		r.warn("%d hosts do not reach the other %d: %s", len(names), len(p[0]), show.Few(names))
 	}
 }
 
 func (r *Summary) WriteText(w io.Writer) error {
-	var levels []string
-	for _, l := range r.Levels {
-		levels = append(levels, fmt.Sprintf("%d on level %d", l.Switches, l.Level))
-	}
+	levels := lists.Of(r.Levels, func(l Level) string { return fmt.Sprintf("%d on level %d", l.Switches, l.Level) })
 	switches := fmt.Sprint(r.Switches)
 	if len(levels) > 0 {
 		switches += ": " + strings.Join(levels, ", ")

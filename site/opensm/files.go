@@ -9,6 +9,7 @@ import (
 
 	"evbench/companion"
 	"evbench/internal/atomicfile"
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/site/lft"
 	"evbench/site/netfile"
@@ -155,12 +156,7 @@ func (r *Routes) Use() Use {
 		u.LIDs += r.Net.LIDs(v)
 	}
 	for i := range r.Net.Switches() {
-		n := 0
-		for _, p := range r.Tables.Row(i) {
-			if p != lft.NoPort && p != 0 {
-				n++
-			}
-		}
+		n := lists.Many(r.Tables.Row(i), func(p uint8) bool { return p != lft.NoPort && p != 0 })
 		u.Entries = max(u.Entries, n)
 	}
 	return u

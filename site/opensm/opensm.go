@@ -129,9 +129,7 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 		return nil, fmt.Errorf("%s has %d paths between leaves, InfiniBand has LIDs for 2^%d at most", p.Tree.Notation(), p.Tree.Paths(), maxLMC)
 	}
 	r := &Routes{Plan: p, places: places, before: n, need: b.need(), capacity: o.Capacity}
-	if r.capacity == 0 {
-		r.capacity = Capacity
-	}
+	r.capacity = cmp.Or(r.capacity, Capacity)
 	r.lmc = max(o.LMC, r.need)
 	if r.need > maxLMC {
 		return nil, fmt.Errorf("the plan needs 2^%d paths from a leaf to a server, InfiniBand has 2^%d at most", r.need, maxLMC)
@@ -362,10 +360,7 @@ func (b *builder) cable(l topology.Link) bool {
 
 func (b *builder) fill(r *Routes) {
 	r.Tables = lft.New("file", r.Net)
-	r.paths = make([]uint16, (b.tree.Leaves()*b.net.Hosts())<<r.lmc)
-	for i := range r.paths {
-		r.paths[i] = none
-	}
+	r.paths = slices.Repeat([]uint16{none}, (b.tree.Leaves()*b.net.Hosts())<<r.lmc)
 	for h := range network.Node(b.net.Hosts()) {
 		b.host(r, h)
 	}

@@ -1,6 +1,8 @@
 package opensm
 
 import (
+	"slices"
+
 	"evbench/site/network"
 	"evbench/topology"
 )
@@ -13,10 +15,7 @@ func Network(t *topology.Tree, lmc int) (*network.Network, error) {
 		return nil, err
 	}
 	var b network.Builder
-	at := make([]network.Node, full.Nodes())
-	for v := range at {
-		at[v] = network.NoNode
-	}
+	at := slices.Repeat([]network.Node{network.NoNode}, full.Nodes())
 	for r := range t.Servers() {
 		h := network.Node(t.Position(r))
 		at[h] = b.Host(full.Info(h))

@@ -31,10 +31,7 @@ type Options struct {
 // not be credible.
 func Check(ctx context.Context, j fabric.Joined, o Options) (fabric.Checked, error) {
 	c := fabric.Checked{Hosts: j.Hosts, Warnings: Compare(j.Hosts)}
-	log := j.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log := cmp.Or(j.Log, slog.New(slog.DiscardHandler))
 	for _, w := range c.Warnings {
 		log.Warn(w)
 	}

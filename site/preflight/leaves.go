@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evbench/controller/wire"
+	"evbench/internal/lists"
 	"evbench/internal/show"
 )
 
@@ -32,10 +33,7 @@ func (s Survey) leaves() (misplaced []string, note string) {
 		}
 		misplaced = s.compare(m, groups)
 		note = fmt.Sprintf("leaves are told apart by %s: %s within a leaf, %s between leaves", m.name, m.say(m.near), m.say(m.far))
-		judged := 0
-		for _, g := range groups {
-			judged += len(g)
-		}
+		judged := lists.Sum(groups, func(g group) int { return len(g) })
 		if rest := len(s.Servers) - judged; rest > 0 {
 			note += fmt.Sprintf("; of %d servers too little is known", rest)
 		}
@@ -102,10 +100,7 @@ func (s Survey) byLatency() (measure, []group, bool) {
 // matrix takes a number of each pair from its first address, the smaller one of both directions.
 func (s Survey) matrix(of func(wire.Reach) int64, known func(a, b int, v int64) bool) [][]int64 {
 	n := len(s.Servers)
-	out := make([][]int64, n)
-	for a := range n {
-		out[a] = slices.Repeat([]int64{unknown}, n)
-	}
+	out := lists.Make(n, func(a int) []int64 { return slices.Repeat([]int64{unknown}, n) })
 	for a := range n {
 		for b := range n {
 			if a == b || len(s.Reached[a][b]) == 0 {

@@ -1,6 +1,7 @@
 package rdma
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -71,9 +72,7 @@ func (e *Endpoint) usable() error {
 
 // end records why the endpoint has ended, once.
 func (e *Endpoint) end(err error) {
-	if e.err == nil {
-		e.err = err
-	}
+	e.err = cmp.Or(e.err, err)
 }
 
 func (e *Endpoint) Exchange(ctx context.Context, ops []transport.Op) error {

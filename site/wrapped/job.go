@@ -72,10 +72,7 @@ func NewJob(whole, net *network.Network, hosts []Host) (*Job, error) {
 }
 
 func (j *Job) Ranks() (n int) {
-	for _, h := range j.hosts {
-		n += h.Ranks
-	}
-	return n
+	return lists.Sum(j.hosts, func(h Host) int { return h.Ranks })
 }
 
 // adapters returns the number of adapters of each host, by name; nil if all hosts have one.

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/site/network"
 	"evbench/site/osmlog"
 	"evbench/topology"
@@ -44,12 +45,7 @@ func newCables() *Cables {
 }
 
 func (c *Cables) fabric() (n int) {
-	for _, l := range c.links {
-		if l.class == Fabric {
-			n++
-		}
-	}
-	return n
+	return lists.Many(c.links, func(l Link) bool { return l.class == Fabric })
 }
 
 // TreeCables returns the cables of a two-level tree, by the names and GUIDs that evbench gives

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"evbench/internal/lists"
 )
 
 type Settings struct {
@@ -313,9 +315,6 @@ func without(p Period, periods []Period) []Period {
 }
 
 func length(window []Period) float64 {
-	sum := time.Duration(0)
-	for _, p := range window {
-		sum += p.To.Sub(p.From)
-	}
+	sum := lists.Sum(window, func(p Period) time.Duration { return p.To.Sub(p.From) })
 	return sum.Seconds()
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evbench/internal/answer"
+	"evbench/internal/lists"
 	"evbench/internal/show"
 )
 
@@ -50,11 +51,7 @@ func share(c CDF, x float64) string {
 }
 
 func (g Group) worstDay() int {
-	most := 0
-	for _, d := range g.Days {
-		most = max(most, d.Failures)
-	}
-	return most
+	return lists.Most(g.Days, func(d DayCount) int { return d.Failures })
 }
 
 func seconds(s float64) string {
@@ -140,10 +137,7 @@ func (g Group) writeDays(w io.Writer) {
 		}
 		count[DayCount{Day: d.Day, Link: d.Link}] = d.Failures
 	}
-	width := 0
-	for _, l := range g.Failed {
-		width = max(width, len(l.Name))
-	}
+	width := lists.Most(g.Failed, func(l FailedLink) int { return len(l.Name) })
 	fmt.Fprintf(w, "  failures of each link by day\n  %5s %-*s", "", width, "")
 	for _, d := range days {
 		fmt.Fprintf(w, " %s", d[len("2024-"):])

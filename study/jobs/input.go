@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,9 +51,7 @@ func NewFollowing(o Options) (*Following, error) {
 	if f.Network, err = o.network(); err != nil {
 		return nil, proc.Usage(err)
 	}
-	if f.Source == "" {
-		f.Source = o.Discover
-	}
+	f.Source = cmp.Or(f.Source, o.Discover)
 	f.List, err = o.list()
 	return f, proc.Usage(err)
 }

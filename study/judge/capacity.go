@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/scheduler"
 	"evbench/site/engines/minmax"
 	"evbench/site/network"
@@ -48,12 +49,7 @@ func (f *fabric) rates() {
 			f.usual[i] = r / f.rate
 		}
 	}
-	known := 0
-	for _, c := range append(own, switches...) {
-		if f.net.Rate(c.A) > 0 {
-			known++
-		}
-	}
+	known := lists.Many(append(own, switches...), func(c network.Cable) bool { return f.net.Rate(c.A) > 0 })
 	if known > 0 {
 		f.unstated = len(own) + len(switches) - known
 	}

@@ -12,6 +12,7 @@ import (
 	"math"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/scheduler"
 	"evbench/site/engines"
@@ -340,10 +341,7 @@ func (f *fabric) reason(b scheduler.Bound) string {
 	case scheduler.KindLeaf:
 		return fmt.Sprintf("%s: an exchange takes at least %d steps; %s", f.uplinks(b.Leaf, t.On(b.Leaf), "hosts"), b.Phases, f.deadOf(b.Leaf))
 	case scheduler.KindHall:
-		m := 0
-		for _, leaf := range b.Subset {
-			m += t.On(leaf)
-		}
+		m := lists.Sum(b.Subset, func(leaf int) int { return t.On(leaf) })
 		n := t.On(b.Leaf)
 		return fmt.Sprintf("the %d hosts of %s have %d messages for %d leaves with which it shares few spines: %s",
 			n, f.name(f.places.Node(b.Leaf)), n*m, len(b.Subset), f.deadOf(append([]int{b.Leaf}, b.Subset...)...))

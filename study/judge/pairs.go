@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/site/network"
 	"evbench/study/judge/foreign"
@@ -113,10 +114,7 @@ func (f *fabric) pairs(in Input) (*Pairs, error) {
 		return nil, err
 	}
 	f.share(list)
-	ratios := make([]float64, len(list))
-	for i, p := range list {
-		ratios[i] = p.Rate * p.sharing
-	}
+	ratios := lists.Of(list, func(p pair) float64 { return p.Rate * p.sharing })
 	slices.Sort(ratios)
 	out.Usual = ratios[len(ratios)/2]
 	if in.Rate > 0 {

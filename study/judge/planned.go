@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"evbench/internal/lists"
 	"evbench/model/uneven"
 	"evbench/scheduler"
 	"evbench/site/network"
@@ -81,10 +82,7 @@ func (f *fabric) time(s *scheduler.Schedule, c *capacities) (phases int, efficie
 	if f.even && f.traffic.plain() {
 		return s.Phases, most / float64(s.Phases)
 	}
-	host := make([]float64, s.Ranks)
-	for rank := range host {
-		host[rank] = f.capacity(network.End{Node: f.places.Host[rank], Port: 1})
-	}
+	host := lists.Make(s.Ranks, func(rank int) float64 { return f.capacity(network.End{Node: f.places.Host[rank], Port: 1}) })
 	leaf, phase := f.tree.LeafOfRanks(), make([]float64, s.Phases)
 	for src := range s.Ranks {
 		for dst := range s.Ranks {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evbench/internal/answer"
+	"evbench/internal/lists"
 	"evbench/internal/show"
 )
 
@@ -189,10 +190,7 @@ func (r Rail) gives() string {
 const textPairs = 5
 
 func (l LinkLoad) pairs(unit string) string {
-	var names []string
-	for _, p := range l.Pairs[:min(len(l.Pairs), textPairs)] {
-		names = append(names, p.Src+" to "+p.Dst)
-	}
+	names := lists.Of(l.Pairs[:min(len(l.Pairs), textPairs)], func(p HostPair) string { return p.Src + " to " + p.Dst })
 	text := strings.Join(names, ", ")
 	if n := l.Routes - int64(len(names)); unit == "bytes" && len(l.Pairs) > len(names) {
 		text += " and more pairs"

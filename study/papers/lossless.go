@@ -316,10 +316,7 @@ func (r *quasiRun) load(hosts, kilobytes int, offered float64) credit.Load {
 func (w *work) curve(r *quasiRun, engine quasiEngine) {
 	net := r.fabric(engine)
 	loads := lists.Of(r.loads, func(offered float64) credit.Load { return r.load(net.Hosts(), quasiMessage, offered) })
-	most := 0.0
-	for _, p := range must(net.Curve(w, 0, loads)) {
-		most = max(most, w.point(engine.series, p))
-	}
+	most := lists.Most(must(net.Curve(w, 0, loads)), func(p credit.Point) float64 { return w.point(engine.series, p) })
 	w.add(fmt.Sprintf("%s, most of %d hosts", engine.series, net.Hosts()), quasiMessage, "128 KB", megabyte, most)
 }
 

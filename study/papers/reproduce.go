@@ -15,6 +15,7 @@
 package papers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -169,9 +170,7 @@ func Make(ctx context.Context, name string, o Options) (*Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Merge == 0 {
-		o.Merge = 10 * time.Minute
-	}
+	o.Merge = cmp.Or(o.Merge, 10*time.Minute)
 	w := &work{ctx, &o, empty(name)}
 	if err := caught(func() { fill(w) }); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -338,10 +338,7 @@ func received(o *sim.Outcome) float64 {
 	if o.Span <= 0 {
 		return 0
 	}
-	sum := 0.0
-	for _, b := range o.Received {
-		sum += float64(b)
-	}
+	sum := lists.Sum(o.Received, func(b uint64) float64 { return float64(b) })
 	return 8 * sum / float64(len(o.Received)) / o.Span.Seconds() / 1e9
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"evbench/internal/lists"
 	"evbench/routing"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
@@ -141,10 +142,7 @@ func (p *places) of(i int) int {
 }
 
 func permutations(n int, f func(order []int)) {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
+	order := lists.Count[int](n)
 	var rest func(from int)
 	rest = func(from int) {
 		if from == n {

@@ -3,6 +3,7 @@ package survey
 import (
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
@@ -158,11 +159,7 @@ func (c *counter) duration(live []int) int {
 }
 
 func liveLinks(t *topology.Tree) []int {
-	live := make([]int, t.Leaves())
-	for l := range live {
-		live[l] = max(1, len(t.AliveSpines(l)))
-	}
-	return live
+	return lists.Make(t.Leaves(), func(l int) int { return max(1, len(t.AliveSpines(l))) })
 }
 
 // FaultAdaptivePhases returns the phases, and so the duration, of the thesis' fault-adaptive

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"evbench/internal/answer"
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 	"evbench/internal/show"
 	orders "evbench/model/order"
@@ -111,10 +112,7 @@ func (o OverOptions) sets(n *network.Network) (sets [][]network.Cable, err error
 	}
 	draw := rand.New(rand.NewPCG(o.Seed, 0))
 	for range o.Sample {
-		var set []network.Cable
-		for _, i := range draw.Perm(len(all))[:o.K] {
-			set = append(set, all[i])
-		}
+		set := lists.Of(draw.Perm(len(all))[:o.K], func(i int) network.Cable { return all[i] })
 		sets = append(sets, set)
 	}
 	return sets, nil

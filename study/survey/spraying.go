@@ -12,6 +12,7 @@ import (
 	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/internal/answer"
+	"evbench/internal/lists"
 	"evbench/internal/unit"
 	"evbench/model/sim"
 	"evbench/model/sweep"
@@ -294,10 +295,7 @@ func (g *sprayed) tell(work string) {
 // sum returns the figure over all draws.
 func (f *sprayedFigure) sum() SprayingFigure {
 	for k, stat := range f.stats() {
-		values := make([]float64, len(f.runs))
-		for d := range values {
-			values[d] = f.runs[d][k]
-		}
+		values := lists.Make(len(f.runs), func(d int) float64 { return f.runs[d][k] })
 		*stat = results.NewStat(values)
 	}
 	return f.SprayingFigure

@@ -1,6 +1,7 @@
 package transporttest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -142,9 +143,7 @@ func (e *Endpoint) usable(ctx context.Context) error {
 }
 
 func (e *Endpoint) fail(err error) {
-	if e.err == nil {
-		e.err = err
-	}
+	e.err = cmp.Or(e.err, err)
 }
 
 func (e *Endpoint) begin(w want) {

@@ -84,9 +84,7 @@ func (a *arena) grow(n int) bool {
 	}
 	p := piece{mem, address(mem), a.size}
 	i := sort.Search(len(a.pieces), func(i int) bool { return a.pieces[i].base > p.base })
-	a.pieces = append(a.pieces, piece{})
-	copy(a.pieces[i+1:], a.pieces[i:])
-	a.pieces[i] = p
+	a.pieces = slices.Insert(a.pieces, i, p)
 	a.size += int64(n)
 	a.room = mem
 	return true

@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -159,26 +160,24 @@ type drain struct {
 // depart finishes the messages that the kernel has sent. It reports whether there were any, and how
 // long to wait before the next query.
 func (e *Endpoint) depart() (some bool, wait time.Duration) {
-	still, now := e.leaving[:0], time.Now()
+	now := time.Now()
 	wait = mostLook
-	for _, c := range e.leaving {
+	e.leaving = slices.DeleteFunc(e.leaving, func(c *conn) bool {
 		n := unsent(c.fd)
 		if d := now.Sub(c.drain.at); n < c.drain.bytes && d > 0 {
 			e.perByte = float64(d) / float64(c.drain.bytes-n)
 		}
 		c.drain = drain{n, now}
 		if n > 0 {
-			still = append(still, c)
 			wait = min(wait, max(time.Duration(e.perByte*float64(n)), leastLook))
-			continue
+			return false
 		}
 		c.leaving = false
 		some = true
 		e.sent(c)
 		e.activate(c)
-	}
-	clear(e.leaving[len(still):])
-	e.leaving = still
+		return true
+	})
 	return some, wait
 }
 

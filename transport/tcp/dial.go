@@ -53,8 +53,6 @@ func (s stage) String() string {
 	return [...]string{"not connected", "connected, not greeted", "greeted, not answered", "open"}[s]
 }
 
-func (c *call) where() Path { return Path{c.dst, c.path} }
-
 func (e *Endpoint) calls(kind byte, paths []Path) []*call {
 	var out []*call
 	for _, p := range paths {
@@ -136,7 +134,7 @@ func due(calls []*call) (waiting bool, err error) {
 }
 
 func (c *call) failed(err error) error {
-	return &transport.PeerError{Peer: c.dst, Op: "connect", Err: fmt.Errorf("%v at %s: %w", c.where(), c.to, outOfFiles(err))}
+	return &transport.PeerError{Peer: c.dst, Op: "connect", Err: fmt.Errorf("%v at %s: %w", Path{c.dst, c.path}, c.to, outOfFiles(err))}
 }
 
 // socket makes the socket, bound to its source. The port is chosen at connect, so that all sockets
@@ -257,16 +255,8 @@ func advance(calls []*call, fds []unix.PollFd) error {
 
 // notOpen names the first call that is not open, and their number.
 func notOpen(calls []*call, err error) error {
-	var first *call
-	n := 0
-	for _, c := range calls {
-		if c.stage != opened {
-			if n++; first == nil {
-				first = c
-			}
-		}
-	}
-	return first.failed(fmt.Errorf("%v, %w (%d of %d connections are not open)", first.stage, err, n, len(calls)))
+	left := slices.DeleteFunc(slices.Clone(calls), func(c *call) bool { return c.stage == opened })
+	return left[0].failed(fmt.Errorf("%v, %w (%d of %d connections are not open)", left[0].stage, err, len(left), len(calls)))
 }
 
 func (c *call) events() int16 {

@@ -435,14 +435,10 @@ func (e *Endpoint) Retransmits() uint64 {
 }
 
 func (e *Endpoint) retransmits() uint64 {
-	still := e.stirred[:0]
-	for _, c := range e.stirred {
-		if c.stirred = e.ask(c); c.stirred {
-			still = append(still, c)
-		}
-	}
-	clear(e.stirred[len(still):])
-	e.stirred = still
+	e.stirred = slices.DeleteFunc(e.stirred, func(c *conn) bool {
+		c.stirred = e.ask(c)
+		return !c.stirred
+	})
 	sum := e.resent
 	e.sig.each(func(fd int) {
 		if info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"sync"
 	"syscall"
@@ -299,9 +300,5 @@ func (l *Listener) leave(e *Endpoint) {
 			delete(l.waiting, id)
 		}
 	}
-	for p := range l.taken {
-		if int64(p.group) <= l.over {
-			delete(l.taken, p)
-		}
-	}
+	maps.DeleteFunc(l.taken, func(p preface, _ bool) bool { return int64(p.group) <= l.over })
 }

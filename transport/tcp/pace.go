@@ -1,6 +1,9 @@
 package tcp
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// Chunks are a 32nd of a message, within these bounds: small enough for flows to share a link
@@ -116,20 +119,15 @@ func (e *Endpoint) rouse() time.Duration {
 	}
 	now := time.Now()
 	wait := time.Duration(-1)
-	still := e.asleep[:0]
-	for _, c := range e.asleep {
+	e.asleep = slices.DeleteFunc(e.asleep, func(c *conn) bool {
 		d := c.pace.next().Sub(now)
 		if d <= 0 {
 			c.asleep = false
 			e.activate(c)
-			continue
-		}
-		still = append(still, c)
-		if wait < 0 || d < wait {
+		} else if wait < 0 || d < wait {
 			wait = d
 		}
-	}
-	clear(e.asleep[len(still):])
-	e.asleep = still
+		return d <= 0
+	})
 	return wait
 }

@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -14,9 +15,7 @@ func (o *Options) tune(fd int) error {
 		return fmt.Errorf("TCP_NODELAY: %w", err)
 	}
 	name := o.congestion
-	if name == "" {
-		name = "cubic"
-	}
+	name = cmp.Or(name, "cubic")
 	err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
 	if err != nil && o.congestion != "" {
 		return fmt.Errorf("congestion control %q: %w", name, err)

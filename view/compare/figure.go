@@ -340,10 +340,7 @@ func (s side) blocks(length float64) [][]interval {
 func count(repeats [][]interval) int { return len(slices.Concat(repeats...)) }
 
 func longest(repeats [][]interval) (n int) {
-	for _, l := range repeats {
-		n = max(n, len(l))
-	}
-	return n
+	return lists.Most(repeats, func(l []interval) int { return len(l) })
 }
 
 // mostAlike is the correlation of neighbouring blocks up to which they count as independent.
@@ -355,10 +352,7 @@ func alike(repeats [][]interval, of func(interval) float64) float64 {
 	var product, square float64
 	n := 0
 	for _, l := range repeats {
-		mean := 0.0
-		for _, x := range l {
-			mean += of(x) / float64(len(l))
-		}
+		mean := lists.Sum(l, func(x interval) float64 { return of(x) / float64(len(l)) })
 		for i, x := range l {
 			square += (of(x) - mean) * (of(x) - mean)
 			if i > 0 {

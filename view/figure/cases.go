@@ -28,7 +28,7 @@ func (r caseRows) panel() []Panel {
 	p := newPlot()
 	p.X.Label.Text = r.label
 	p.X.Min, p.X.Max = 0, r.most
-	nominal(p, labels(r.cases))
+	nominal(p, lists.Of(r.cases, func(c results.Case) string { return shorten(results.Label(c, r.cases)) }))
 	p.Add(gridlines(true, false), brush(func(c draw.Canvas, p *plot.Plot) {
 		if r.limit > 0 {
 			x := at(c, p, r.limit, 0).X

@@ -180,9 +180,7 @@ func (c Chart) valueAxis(a *plot.Axis) {
 			low, high = min(low, slices.Min(all)), max(high, slices.Max(all))
 		}
 	}
-	if high == 0 {
-		high = 1
-	}
+	high = cmp.Or(high, 1)
 	a.Min, a.Max = 0, 1.05*high
 	if c.LogY && low > 0 {
 		a.Scale, a.Tick.Marker = plot.LogScale{}, plot.TickerFunc(decades)

@@ -18,6 +18,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	"evbench/internal/show"
 	"evbench/results"
 )
 
@@ -233,13 +234,10 @@ const mostSaid = 24
 
 func sentences(parts []string) string {
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-	if n := len(parts) - mostSaid; n > 0 {
-		parts = append(parts[:mostSaid:mostSaid], fmt.Sprintf("%d more", n))
-	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return strings.Join(parts, "; ") + "."
+	return show.Some(parts, mostSaid, "; ") + "."
 }
 
 func (f *Figure) says() string {

@@ -158,9 +158,7 @@ func changes(c results.Case) []results.LinkEvent {
 	var out []results.LinkEvent
 	for _, f := range c.Failovers {
 		t := f.SetSec
-		if t == nil {
-			t = f.SeenSec
-		}
+		t = cmp.Or(t, f.SeenSec)
 		for _, x := range []struct {
 			links []string
 			up    bool
@@ -292,7 +290,7 @@ func barPanel(rows []bar) Panel {
 		}
 		low := at(c, p, p.X.Min, p.Y.Max-legendRows).Y
 		c.FillPolygon(Paper, box(vg.Point{X: c.Min.X, Y: low}, c.Max))
-		drawLegend(c, stageEntries(), c.Max.Y)
+		drawLegend(c, measured(lists.Of(stages, func(st stage) entry { return entry{st.label, 0, st.draw} })), c.Max.Y)
 	}))
 	return Panel{Case: -1, Says: sentences(lists.Of(rows, bar.words)), plot: p, width: wide, height: rowsHeight(len(rows)) + 24*legendRows}
 }
@@ -341,10 +339,6 @@ func (b bar) draw(c draw.Canvas, p *plot.Plot, row float64) {
 
 func (st stage) draw(c draw.Canvas, m vg.Point) {
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: Ink, Radius: 3, Shape: st.mark}, m)
-}
-
-func stageEntries() []entry {
-	return measured(lists.Of(stages, func(st stage) entry { return entry{st.label, 0, st.draw} }))
 }
 
 type diamondGlyph struct{}

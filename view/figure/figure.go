@@ -108,10 +108,6 @@ func Build(name string, s Source) (*Figure, error) {
 	return f, nil
 }
 
-func labels(all []results.Case) []string {
-	return lists.Of(all, func(c results.Case) string { return shorten(results.Label(c, all)) })
-}
-
 func shorten(s string) string {
 	const most = 34
 	if r := []rune(s); len(r) > most {

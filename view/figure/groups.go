@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"evbench/internal/lists"
 	"evbench/results"
 )
 
@@ -32,12 +33,7 @@ func byDeadLinks(cases []results.Case) [][]results.Case {
 		}
 		groups[i] = append(groups[i], c)
 	}
-	several := 0
-	for _, g := range groups {
-		if len(g) > 1 {
-			several++
-		}
-	}
+	several := lists.Many(groups, func(g []results.Case) bool { return len(g) > 1 })
 	if several < fewGroups {
 		return nil
 	}

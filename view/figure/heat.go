@@ -64,11 +64,7 @@ func shade(v, most float64) uint8 {
 }
 
 func (h Heat) columns() int {
-	most := 0
-	for _, row := range h.Cells {
-		most = max(most, len(row))
-	}
-	return most
+	return lists.Most(h.Cells, func(row []float64) int { return len(row) })
 }
 
 func (h Heat) extent() string {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"evbench/internal/lists"
 	"evbench/results"
 )
 
@@ -441,12 +442,7 @@ func roundsPanel(c results.Case, list []trial, last int, low, high float64) Pane
 }
 
 func roundsText(c results.Case, list []trial) string {
-	counting := 0
-	for _, x := range list {
-		if x.leftOut == "" {
-			counting++
-		}
-	}
+	counting := lists.Many(list, func(x trial) bool { return x.leftOut == "" })
 	parts := []string{fmt.Sprintf("%d of %d slices count", counting, len(list))}
 	if e := ratioOf(c); e != nil {
 		text := fmt.Sprintf("Median %.3f", e.Median)

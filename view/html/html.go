@@ -137,10 +137,7 @@ func oneScale(runs []Input) []Input {
 	if len(runs) < 2 {
 		return runs
 	}
-	most := 0.0
-	for _, in := range runs {
-		most = max(most, in.Source.MostOfPairs())
-	}
+	most := lists.Most(runs, func(in Input) float64 { return in.Source.MostOfPairs() })
 	out := slices.Clone(runs)
 	for i := range out {
 		out[i].Source.PairsMost = most

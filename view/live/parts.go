@@ -222,10 +222,7 @@ type roundsCell struct {
 }
 
 func roundsOf(s *State) roundsView {
-	last := 0
-	for _, x := range s.Summary.Slices {
-		last = max(last, x.Round+1)
-	}
+	last := lists.Most(s.Summary.Slices, func(x results.Slice) int { return x.Round + 1 })
 	var v roundsView
 	for n := last; n > max(0, last-mostRounds); n-- {
 		v.Rounds = append(v.Rounds, n)

@@ -5,6 +5,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -67,9 +68,7 @@ func Address(addr string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%q is not an address: write :PORT for this machine alone, or HOST:PORT; 0.0.0.0:PORT is open to everyone", addr)
 	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
+	host = cmp.Or(host, "127.0.0.1")
 	return net.JoinHostPort(host, port), nil
 }
 

@@ -23,7 +23,8 @@ func Describe(w io.Writer, p *plan.Plan, cost plan.Cost, bound string) {
 		fmt.Fprintf(w, "moved %s of %s messages to other phases\n", show.Commas(p.Schedule.Moved), show.Commas(p.Messages()))
 	}
 	if len(p.Unreachable) > 0 {
-		fmt.Fprintf(w, "left out: the messages between %s, which share no live path\n", leafPairs(p.Unreachable))
+		pairs := lists.Of(p.Unreachable, func(c [2]int) string { return fmt.Sprintf("leaf%d and leaf%d", c[0], c[1]) })
+		fmt.Fprintf(w, "left out: the messages between %s, which share no live path\n", strings.Join(pairs, ", "))
 	}
 	if p.Routing == plan.NoRouting {
 		fmt.Fprintf(w, "phases %d, bound %s; without routes contention is not checked\n", p.Phases(), boundText(p))
@@ -90,8 +91,4 @@ func pathNoun(p *plan.Plan) string {
 		noun += "s"
 	}
 	return noun
-}
-
-func leafPairs(pairs [][2]int) string {
-	return strings.Join(lists.Of(pairs, func(c [2]int) string { return fmt.Sprintf("leaf%d and leaf%d", c[0], c[1]) }), ", ")
 }

@@ -2,6 +2,7 @@ package phases
 
 import (
 	"evbench/internal/coloring"
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 	"evbench/scheduler/internal/fattree"
 	"evbench/scheduler/internal/slots"
@@ -67,10 +68,7 @@ func (c *Columns) rows(a int, seed uint64) {
 	row := make([]int32, size)
 	g := coloring.Graph{Left: c.Width, Right: c.Phases + 1, Edges: edges}
 	g.Color(n, coloring.Options{Seed: seed ^ uint64(a+1)<<32}, func(unit, color int32) { row[unit] = color })
-	name := make([]int32, n)
-	for i := range name {
-		name[i] = int32(i)
-	}
+	name := lists.Count[int32](n)
 	for i, s := range mine {
 		if s == slots.Absent {
 			row[i] = int32(i % n)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"evbench/internal/coloring"
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 	"evbench/scheduler/internal/fattree"
 	"evbench/scheduler/internal/slots"
@@ -159,10 +160,7 @@ func (g *LinkGraph) within(a int) {
 
 // idle adds count[0] nodes for the rest of a leaf's up-links and count[1] for its down-links.
 func (g *LinkGraph) idle(count [2]int, nodes []int32, up, down []int) {
-	idle := make([]int32, max(count[0], count[1], 0))
-	for i := range idle {
-		idle[i] = g.add()
-	}
+	idle := lists.Make(max(count[0], count[1], 0), func(i int) int32 { return g.add() })
 	rest := func(u, v int32, n int) {
 		g.Edges = append(g.Edges, coloring.Edge{U: u, V: v, N: int32(n), First: -1})
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"evbench/internal/coloring"
+	"evbench/internal/lists"
 	"evbench/scheduler/internal/fattree"
 )
 
@@ -49,10 +50,7 @@ const (
 // NewFluid divides the messages of all pairs evenly.
 func NewFluid(f *fattree.Tree) *Fluid {
 	f.Share()
-	amount := make([]float64, len(f.Pairs))
-	for i, p := range f.Pairs {
-		amount[i] = float64(f.Messages(p.A, p.B))
-	}
+	amount := lists.Of(f.Pairs, func(p fattree.Pair) float64 { return float64(f.Messages(p.A, p.B)) })
 	return NewFluidOf(f, Scales(f), amount)
 }
 
@@ -258,10 +256,7 @@ func (w *Fluid) Weights() [][]int64 {
 	}
 	var out [][]int64
 	weigh := func(f func(excess float64) int64) {
-		y := make([]int64, len(excess))
-		for i, e := range excess {
-			y[i] = f(e)
-		}
+		y := lists.Of(excess, f)
 		out = append(out, y)
 	}
 	for _, scale := range []float64{weightScale, 12, 4, 2, 1} {
@@ -283,10 +278,7 @@ func (w *Fluid) Weights() [][]int64 {
 // switches share the excess.
 func (w *Fluid) excesses() []float64 {
 	over := func(l int) float64 { return max(0, float64(w.load[l]*w.Scale[l])-w.Ceiling) }
-	out := make([]float64, len(w.F.Alive))
-	for l := range out {
-		out[l] = over(l)
-	}
+	out := lists.Make(len(w.F.Alive), over)
 	f := w.F
 	if f.Tops == 0 {
 		return out

@@ -3,6 +3,7 @@ package closed
 import (
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 )
 
@@ -101,12 +102,7 @@ func (r *router) dividers() {
 	r.divider = slices.Repeat([]int{1}, r.net.Switches())
 	for _, level := range r.graph.ranks {
 		for _, s := range level {
-			above := 0
-			for _, g := range r.graph.groups[s] {
-				if g.dir == upward {
-					above++
-				}
-			}
+			above := lists.Many(r.graph.groups[s], func(g group) bool { return g.dir == upward })
 			product := min(r.divider[s]*above, maxDivider)
 			for _, g := range r.graph.groups[s] {
 				if g.dir == upward {

@@ -75,12 +75,7 @@ func QFT(n *network.Network) (*lft.Tables, error) {
 }
 
 func quasi(g network.QFT, n *network.Network) (*lft.Tables, error) {
-	crossed := 0
-	for _, p := range g.P {
-		if p > 1 {
-			crossed++
-		}
-	}
+	crossed := lists.Many(g.P, func(p int) bool { return p > 1 })
 	if crossed > 1 {
 		return nil, fmt.Errorf("qft: %d levels with p > 1: the closed form is for one", crossed)
 	}

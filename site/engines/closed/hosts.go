@@ -196,10 +196,7 @@ func parts(n *network.Network, g *graph) [][]int32 {
 				joinDown(g, s, find, root, first)
 			}
 		}
-		out[r] = make([]int32, len(root))
-		for s := range root {
-			out[r][s] = first[find(int32(s))]
-		}
+		out[r] = lists.Make(len(root), func(s int) int32 { return first[find(int32(s))] })
 	}
 	return out
 }

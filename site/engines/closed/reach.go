@@ -3,6 +3,7 @@ package closed
 import (
 	"math/bits"
 
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 	"evbench/site/lft"
 )
@@ -50,12 +51,7 @@ func (g *graph) reach(target []int32, targets int) []sets {
 }
 
 func (g *graph) steps() int {
-	ranks := 0
-	for _, level := range g.ranks {
-		if len(level) > 0 {
-			ranks++
-		}
-	}
+	ranks := lists.Many(g.ranks, func(level []int32) bool { return len(level) > 0 })
 	return max(0, ranks-1)
 }
 

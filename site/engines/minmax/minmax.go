@@ -191,10 +191,7 @@ func bound(n *network.Network, from, to []network.Node, rounds int) float64 {
 			return 0
 		}
 		best = max(best, sum/all)
-		most := 0.0
-		for l, x := range load {
-			most = max(most, x/g.room[l])
-		}
+		most := g.fullest(load)
 		for l, x := range load {
 			s.length[l] *= math.Exp(step / math.Sqrt(1+float64(round)/10) * x / g.room[l] / max(most, 1))
 		}
@@ -292,10 +289,7 @@ func (g *graph) whole(bound float64, to []*destination) float64 {
 	fits := func(most float64) bool {
 		for v := range demand {
 			for _, links := range [][]int32{g.out[v], g.into[v]} {
-				sum := 0.0
-				for _, l := range links {
-					sum += units(most, l)
-				}
+				sum := lists.Sum(links, func(l int32) float64 { return units(most, l) })
 				if sum < float64(demand[v]) {
 					return false
 				}
@@ -349,7 +343,7 @@ func New(n *network.Network, bits []uint8) *Exchange {
 func (x *Exchange) find() {
 	bound, best := max(x.load.Bound, 1), trees{most: math.Inf(1)}
 	told := func(r *router) {
-		if most := r.most(); most < best.most*(1-1e-9) {
+		if most := r.fullest(r.load); most < best.most*(1-1e-9) {
 			best = trees{r.trees(), most}
 		}
 	}
@@ -390,10 +384,7 @@ func (x *Exchange) UpDown(roots []network.Node) (*lft.Tables, Load) {
 			if far >= 0 || n.HostCount(n.Switch(i)) == 0 {
 				continue
 			}
-			sum := 0
-			for _, d := range n.Distances(n.Switch(i)) {
-				sum += max(d, 0)
-			}
+			sum := lists.Sum(n.Distances(n.Switch(i)), func(d int) int { return max(d, 0) })
 			if central == network.NoNode || sum < least {
 				central, least = n.Switch(i), sum
 			}
@@ -541,9 +532,10 @@ func (g *graph) router(to []*destination, try int) *router {
 	return r
 }
 
-func (r *router) most() (most float64) {
-	for l, x := range r.load {
-		most = max(most, x/r.room[l])
+// fullest is the largest of loads of links, over what its link carries at once.
+func (g *graph) fullest(load []float64) (most float64) {
+	for l, x := range load {
+		most = max(most, x/g.room[l])
 	}
 	return most
 }
@@ -641,12 +633,10 @@ func (r *router) sweep(sharp, bound, temperature float64) (moved bool) {
 				for at := r.to[tree[v]]; at != root; at = r.to[tree[at]] {
 					below[at] -= n
 				}
-				below[root] -= n
 				tree[v], changed = best, true
 				for at := r.to[best]; at != root; at = r.to[tree[at]] {
 					below[at] += n
 				}
-				below[root] += n
 			}
 			for at := v; at != root; at = r.to[tree[at]] {
 				r.load[tree[at]] += n

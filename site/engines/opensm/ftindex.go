@@ -102,12 +102,7 @@ func free(from tuple, step int, taken map[tuple]bool) tuple {
 // setLeaves lists the switches of the leaves' rank in the order of tuples, from
 // the first to the last that has hosts.
 func (f *ftree) setLeaves() error {
-	var all []int32
-	for _, s := range f.v.order {
-		if f.rank[s] == f.leafRank {
-			all = append(all, s)
-		}
-	}
+	all := lists.Where(f.v.order, func(s int32) bool { return f.rank[s] == f.leafRank })
 	slices.SortStableFunc(all, func(a, b int32) int {
 		return compareTuples(f.switches[a].tuple, f.switches[b].tuple)
 	})

@@ -268,10 +268,5 @@ func (f *ftree) pure() error {
 // unequal reports whether a group has another number of cables than the first
 // of a.
 func unequal(a, groups []*group) bool {
-	for _, g := range groups {
-		if len(g.cables) != len(a[0].cables) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(groups, func(g *group) bool { return len(g.cables) != len(a[0].cables) })
 }

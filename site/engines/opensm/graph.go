@@ -61,10 +61,7 @@ func newGraph(n *network.Network) (*graph, error) {
 // reset gives all cables the weight that makes any shorter route lighter than
 // any longer one: the square of the number of LIDs.
 func (g *graph) reset() {
-	all := uint64(0)
-	for _, l := range g.lids {
-		all += uint64(l)
-	}
+	all := lists.Sum(g.lids, func(l uint32) uint64 { return uint64(l) })
 	for i := range g.weight {
 		g.weight[i] = all * all
 	}

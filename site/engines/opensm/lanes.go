@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"fmt"
+	"slices"
 
 	"evbench/site/lft"
 )
@@ -182,10 +183,7 @@ func (l *lanes) channels(v int32, lid int) func(yield func(int32) bool) {
 // split uses the leftover lanes: each goes to the group of lanes with the most routes a lane.
 // Within a group OpenSM draws a lane for each requested path; here bundles take turns.
 func (l *lanes) split(needed int) {
-	parts := make([]int, needed)
-	for i := range parts {
-		parts[i] = 1
-	}
+	parts := slices.Repeat([]int{1}, needed)
 	for range len(l.routes) - needed {
 		most := 0
 		for i := range parts {

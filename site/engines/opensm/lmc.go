@@ -3,6 +3,7 @@ package opensm
 import (
 	"math/bits"
 
+	"evbench/internal/lists"
 	"evbench/site/lft"
 	"evbench/site/network"
 )
@@ -35,10 +36,7 @@ func (u *used) add(next int32) {
 // balanceLMC fills a row for hosts with several LIDs: the first LIDs of all hosts, the switches,
 // the second LIDs of all hosts, and so on.
 func (l *ledger) balanceLMC() {
-	total := 0
-	for _, t := range l.v.loaded {
-		total += len(l.v.hosts[t])
-	}
+	total := lists.Sum(l.v.loaded, func(t int32) int { return len(l.v.hosts[t]) })
 	l.used = make([]used, total)
 	for offset := range 1 << l.v.lmc {
 		i := 0

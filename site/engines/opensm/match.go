@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"fmt"
+	"slices"
 
 	"evbench/site/lft"
 	"evbench/site/network"
@@ -64,12 +65,7 @@ func (m *match) onlyLess() bool {
 			return false
 		}
 	}
-	for _, c := range m.now.Cables() {
-		if !m.hadCable(c) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(m.now.Cables(), func(c network.Cable) bool { return !m.hadCable(c) })
 }
 
 // carried returns the present entries of switches, in the numbers of the nodes now, without entries

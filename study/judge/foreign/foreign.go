@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/internal/unit"
 	"evbench/results"
 )
@@ -381,10 +382,7 @@ const maxEnds = 8192
 // spans puts tests that ran at the same time into one group: a test that overlaps the first test of
 // the group for more than half of the shorter of the two.
 func (p *Pairs) spans(from, to []float64) {
-	order := make([]int, len(p.List))
-	for i := range order {
-		order[i] = i
-	}
+	order := lists.Count[int](len(p.List))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(from[a], from[b]) })
 	first, group := -1, -1
 	for _, i := range order {

@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -296,9 +297,7 @@ func ncclReportRows(data []byte, program string) (rows []row, ranks int, limit s
 	}
 	for i, r := range x.Results {
 		t := r.Out
-		if t == nil {
-			t = r.In
-		}
+		t = cmp.Or(t, r.In)
 		switch {
 		case t == nil || t.Time == nil:
 			return fail("results[%d] has no time", i)

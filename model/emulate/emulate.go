@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/internal/unit"
 	"evbench/topology"
 )
@@ -195,9 +196,5 @@ type Count struct {
 func (f *Fabric) Counters() []Count {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := make([]Count, len(f.wires))
-	for i := range f.wires {
-		out[i] = Count{topology.Wire(i), f.wires[i].bytes, f.wires[i].packets}
-	}
-	return out
+	return lists.Make(len(f.wires), func(i int) Count { return Count{topology.Wire(i), f.wires[i].bytes, f.wires[i].packets} })
 }

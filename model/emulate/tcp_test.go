@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/barrier"
-	"evbench/fabric/emulate"
+	"evbench/model/emulate"
 	"evbench/testing/expect"
 	"evbench/testing/transporttest"
 	"evbench/topology"

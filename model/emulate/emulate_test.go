@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/fabric/emulate"
+	"evbench/model/emulate"
 	"evbench/plan"
 	_ "evbench/site/engines"
 	"evbench/testing/expect"
