@@ -85,8 +85,9 @@ copy=$dir/$(basename "$scenario") # results are named after it
 } >"$copy"
 # Signals are for evbench, which then writes what was measured; this shell waits.
 set -m
-"$EVBENCH" run "$copy" "$@" &
-trap 'kill -INT $!' INT
-trap 'kill -TERM $!' TERM
+for s in INT TERM HUP; do trap '[ -n "${!:-}" ] || exit 130; kill -'$s' $!' $s; done
+evbench=("$EVBENCH")
+if command -v setpriv >/dev/null; then evbench=(setpriv --pdeathsig TERM "$EVBENCH"); fi # ends with this script, however that ends
+"${evbench[@]}" run "$copy" "$@" &
 wait $! || while kill -0 $! 2>/dev/null; do wait $! || true; done
 wait $!

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"evbench/testing/expect"
@@ -292,6 +294,25 @@ func TestRunMPIRunInterrupted(t *testing.T) {
 		mpirun := executable(t, dir, "mpirun", tt.mpirun+"\nkill -INT $PPID\nuntil false; do sleep 0.01; done\n")
 		said, code := script(t, []string{"EVBENCH=" + evbench, "MPIRUN=" + mpirun}, "./run-mpirun.sh", "s.yaml")
 		expect.True(t, code == tt.want, "%s: %d: %s", tt.name, code, said)
+	}
+}
+
+// evbench gets what ends run-ssh.sh, a closed terminal among it, and ends with a script that is killed.
+func TestRunSSHInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	expect.Must(t, os.WriteFile(filepath.Join(dir, "s.yaml"), nil, 0o600))
+	for name, number := range map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL} {
+		if signal.Ignored(number) {
+			continue // nohup; a shell heeds no signal that it found ignored
+		}
+		evbench := executable(t, dir, "evbench", "trap 'echo HUP; exit 7' HUP; trap 'echo INT; exit 7' INT; trap 'echo TERM; exit 7' TERM\n"+
+			"kill -"+name+" $PPID\nuntil false; do sleep 0.01; done\n")
+		said, code := script(t, []string{"HOSTS=a", "EVBENCH=" + evbench}, "./run-ssh.sh", filepath.Join(dir, "s.yaml"))
+		want, ends := name, 7
+		if name == "KILL" {
+			want, ends = "TERM", -1
+		}
+		expect.True(t, code == ends && said == want+"\n", "%s: %d: %s", name, code, said)
 	}
 }
 
