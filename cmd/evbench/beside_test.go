@@ -25,6 +25,7 @@ func TestBeside(t *testing.T) {
 		expect.Value(cmd.StdinPipe())(t)
 		expect.Must(t, cmd.Start())
 		t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+		expect.Begun(t, cmd.Process.Pid)
 		pids = append(pids, cmd.Process.Pid)
 	}
 	has := func(self, pid int, alike bool) bool { return slices.Contains(measuring(self, alike), pid) }

@@ -41,6 +41,7 @@ func bystander(t *testing.T, name string, args ...string) int {
 		in.Close()
 		expect.OK(t, cmd.Wait(), "%s, which is not ours", name)
 	})
+	expect.Begun(t, cmd.Process.Pid)
 	return cmd.Process.Pid
 }
 

@@ -61,6 +61,7 @@ func standIn(t *testing.T, args ...string) *exec.Cmd {
 	out, err := cmd.StderrPipe() // to somebody who may write the log
 	expect.Must(t, err)
 	expect.Must(t, cmd.Start())
+	expect.Begun(t, cmd.Process.Pid)
 	t.Cleanup(func() {
 		in.Close()
 		out.Close()

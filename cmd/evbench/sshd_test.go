@@ -89,13 +89,12 @@ func findSSHD() (string, error) {
 	return "", fmt.Errorf("no sshd: install openssh-server, or run scripts/setup; EVBENCH_WITHOUT=ssh leaves this out")
 }
 
-// freePorts returns the first of n ports in a row that were free a moment ago on every
-// address. They are below those that the kernel gives to whoever asks for any, so that they
-// stay free.
+// freePorts returns the first of n ports in a row that were free on every address, and that no other test gets until this
+// one ends. They are below those that the kernel gives to whoever asks for any, so that they stay free.
 func freePorts(t *testing.T, n int) int {
 	t.Helper()
 	for range 100 {
-		if first := 10000 + rand.IntN(20000); allFree(first, n) {
+		if first := 10000 + rand.IntN(20000); reserve(t, first, n) {
 			return first
 		}
 	}
@@ -103,13 +102,20 @@ func freePorts(t *testing.T, n int) int {
 	return 0
 }
 
-func allFree(first, n int) bool {
+// reserve has ports in use at an address that is nobody's, where a test looks that has them from freePorts as well, also that of
+// another process: programs of this one may listen much later.
+func reserve(t *testing.T, first, n int) bool {
+	t.Helper()
 	for port := first; port < first+n; port++ {
 		l, err := net.Listen("tcp", fmt.Sprintf("0.0.0.0:%d", port))
+		if err == nil {
+			l.Close()
+			l, err = net.Listen("tcp", fmt.Sprintf("127.77.77.77:%d", port))
+		}
 		if err != nil {
 			return false
 		}
-		defer l.Close()
+		t.Cleanup(func() { l.Close() })
 	}
 	return true
 }

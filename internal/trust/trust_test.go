@@ -92,6 +92,7 @@ func TestFindProcess(t *testing.T) {
 	cmd := exec.Command("cat")
 	in := expect.Value(cmd.StdinPipe())(t)
 	expect.Must(t, cmd.Start())
+	expect.Begun(t, cmd.Process.Pid)
 	p := expect.Value(Find(cmd.Process.Pid))(t)
 	expect.True(t, p.Name == "cat" && p.User == os.Geteuid() && p.ID.Check() == nil, "%+v", p)
 	open, ok := p.Files()

@@ -23,6 +23,7 @@ func start(t *testing.T, stdout *os.File, name string, args ...string) *trust.Pr
 		in.Close()
 		cmd.Wait() // it may have been signalled
 	})
+	expect.Begun(t, cmd.Process.Pid)
 	p := expect.Value(trust.Find(cmd.Process.Pid))(t)
 	return p
 }

@@ -79,8 +79,14 @@ func (w Words) hosts(in *Input) (h network.Job, err error) {
 	}
 	h = network.AllHosts(in.Whole)
 	if r := in.Result; r != nil && r.Hosts != nil { // by other names
-		if n := len(slices.Compact(slices.Sorted(slices.Values(r.Hosts)))); n == h.Hosts() && len(r.Hosts)%n == 0 {
-			h.Slots = len(r.Hosts) / n
+		n, ranks := len(slices.Compact(slices.Sorted(slices.Values(r.Hosts)))), len(r.Hosts)
+		switch {
+		case n == h.Hosts() && ranks%len(h.Nodes) == 0:
+			h.Slots = ranks / len(h.Nodes)
+		case ranks == len(h.Nodes) && in.Whole.Notation != "": // servers may be adapters
+			r.Notes = append(r.Notes, fmt.Sprintf("%d ranks ran on %s: taken is one on each server (--hosts)", ranks, show.Plural(n, "host", "hosts")))
+		default:
+			return h, within(w.Result, fmt.Errorf("its %d ranks ran on %s, such as %s, which the network does not have: --hosts says which of its hosts these are", ranks, show.Plural(n, "host", "hosts"), r.Hosts[0]))
 		}
 	}
 	return h, nil
