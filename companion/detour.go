@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"evbench/plan"
+	"evbench/routing"
 	"evbench/topology"
 )
 
@@ -84,7 +85,7 @@ func detours(t *topology.Tree, a Addresses, sw int) []Route {
 			if taken(path) {
 				continue
 			}
-			k := leastUsed(candidates, used, t.Place(sw))
+			k := routing.LeastUsed(candidates, used, t.Place(sw))
 			used[k]++
 			out = append(out, Route{Prefix: a.Leaf(other, path), Via: []Port{Port(first + k)}})
 		}
@@ -110,16 +111,4 @@ func ways(t *topology.Tree, sw, leaf int) (candidates []int, taken func(path int
 		_, ok := t.Onward(sw, leaf, path)
 		return ok
 	}
-}
-
-// leastUsed returns the first candidate with the smallest count, in cyclic order
-// from index (first mod candidates).
-func leastUsed(candidates, used []int, first int) int {
-	best := candidates[first%len(candidates)]
-	for i := range candidates {
-		if k := candidates[(first+i)%len(candidates)]; used[k] < used[best] {
-			best = k
-		}
-	}
-	return best
 }

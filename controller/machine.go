@@ -298,20 +298,17 @@ func (m *machine) progress(now time.Duration, rank int, exchange uint64) {
 // advance takes the steps that a worker's progress makes possible.
 func (m *machine) advance(now time.Duration) {
 	m.follow(now)
-	switch {
-	case m.state == warming && m.section.mode == modes.Unsync:
+	unsync := m.section.mode == modes.Unsync
+	if unsync && (m.state == warming || m.state == measuring || m.state == draining) {
 		m.handOut(now)
-		m.calm(now)
+	}
+	switch {
 	case m.state == warming:
 		m.calm(now)
-	case m.state == measuring && m.section.mode == modes.Unsync:
-		m.handOut(now)
+	case m.state == measuring && unsync:
 		m.maybeLast(now)
 	case m.state == measuring:
 		m.grant(now)
-	case m.state == draining && m.section.mode == modes.Unsync:
-		m.handOut(now)
-		m.drained(now)
 	case m.state == draining:
 		m.drained(now)
 	}

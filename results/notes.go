@@ -110,8 +110,7 @@ func RateUnitOf(most float64) RateUnit {
 // GoodputUnit is the unit for the mean goodput of the servers of some cases, gigabit without any
 // goodput.
 func GoodputUnit(cases []Case) RateUnit {
-	most := lists.Most(cases, func(c Case) float64 { return c.GoodputBitPerSec.Mean })
-	most = cmp.Or(most, 1e9)
+	most := cmp.Or(lists.Most(cases, func(c Case) float64 { return c.GoodputBitPerSec.Mean }), 1e9)
 	return RateUnitOf(most)
 }
 

@@ -75,8 +75,7 @@ func logWords(c *cli.Context, logs []string, flag string) failures.Words {
 }
 
 func restoreAction(c *cli.Context) error {
-	path := c.Args().First()
-	path = cmp.Or(path, scenario.DefaultJournal)
+	path := cmp.Or(c.Args().First(), scenario.DefaultJournal)
 	dry, quiet := c.Bool("dry-run"), c.Bool("json")
 	said := c.App.ErrWriter
 	if dry {

@@ -128,6 +128,7 @@ func TestNotifyHangUp(t *testing.T) {
 		<-ctx.Done()
 	}
 	expect.Equal(t, exitCode(context.Cause(ctx), nil, io.Discard), exitHungUp, "exit code")
+	expect.Equal(t, exitCode(nil, fmt.Errorf("plans: %w", proc.Signal{Sig: os.Interrupt}), io.Discard), exitInterrupted, "exit code of a rank whose launcher has sent SIGUSR1")
 }
 
 // An interrupted survey prints what is done, marked incomplete, and exits 130.

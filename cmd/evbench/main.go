@@ -123,7 +123,7 @@ func exitCode(cause, err error, stderr io.Writer) int {
 	if ok && exit.cause == nil {
 		return exit.code
 	}
-	s, ended := errors.AsType[proc.Signal](cause)
+	s, ended := errors.AsType[proc.Signal](errors.Join(cause, err)) // in err: a launcher has told a rank
 	if !ended && unread(err) {
 		return exitUnread
 	}

@@ -121,8 +121,7 @@ func (c *conn) addMultipath(near, far int) error {
 
 func check(name string, mode Mode, err error, f facts) Check {
 	c := Check{Name: name, Mode: mode, OK: err == nil}
-	var start *os.PathError
-	if errors.As(err, &start) && start.Op == "fork/exec" {
+	if start, ok := errors.AsType[*os.PathError](err); ok && start.Op == "fork/exec" {
 		err = start.Err // a failure of the program itself is irrelevant
 	}
 	if err != nil {

@@ -31,6 +31,19 @@ func By[T any, K comparable](all []T, key func(T) K) map[K][]T {
 	return out
 }
 
+// Groups is By in the order of the first of each group.
+func Groups[T any, K comparable](all []T, key func(T) K) (out [][]T) {
+	at := map[K]int{}
+	for _, x := range all {
+		i, ok := at[key(x)]
+		if !ok {
+			i, at[key(x)], out = len(out), len(out), append(out, nil)
+		}
+		out[i] = append(out[i], x)
+	}
+	return out
+}
+
 // Where returns those of all that are so, in their order; nil for none.
 func Where[T any](all []T, so func(T) bool) (out []T) {
 	for _, x := range all {

@@ -22,6 +22,8 @@ func TestNumbers(t *testing.T) {
 	odd := func(n int) bool { return n%2 == 1 }
 	all := []int{5, 2, 3}
 	expect.True(t, slices.Equal(lists.Where(all, odd), []int{5, 3}) && lists.Where(all[1:2], odd) == nil, "Where")
+	groups := lists.Groups(all, odd)
+	expect.True(t, len(groups) == 2 && slices.Equal(groups[0], []int{5, 3}) && slices.Equal(groups[1], []int{2}), "Groups: %v", groups)
 	expect.True(t, lists.Many(all, odd) == 2 && lists.Many(nil, odd) == 0, "Many")
 	double := func(n int) float64 { return 2 * float64(n) }
 	expect.True(t, lists.Sum(all, double) == 20 && lists.Most(all, double) == 10 && lists.Most(nil, double) == 0, "Sum, Most")

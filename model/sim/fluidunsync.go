@@ -122,11 +122,9 @@ const (
 
 func newReceivers(j *Job) *receivers {
 	n := j.Plan.Tree.Servers()
-	a := &receivers{
-		job: j, assigner: newAssigner(j), n: n, limit: j.Sources, open: make([][]asked, n), busy: make([]float64, n), plan: -1,
+	return &receivers{
+		job: j, assigner: newAssigner(j), n: n, limit: cmp.Or(j.Sources, n-1), open: make([][]asked, n), busy: make([]float64, n), plan: -1,
 	}
-	a.limit = cmp.Or(a.limit, n-1)
-	return a
 }
 
 func (a *receivers) begin(f *stage) {

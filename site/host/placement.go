@@ -82,18 +82,8 @@ type Host struct {
 
 // Counted lists the hosts of servers, each once, in order of their first server.
 func Counted(servers []Server) []Host {
-	var out []Host
-	at := map[string]int{}
-	for _, s := range servers {
-		i, ok := at[s.Host]
-		if !ok {
-			i = len(out)
-			at[s.Host] = i
-			out = append(out, Host{Host: s.Host})
-		}
-		out[i].Servers++
-	}
-	return out
+	byHost := lists.Groups(servers, func(s Server) string { return s.Host })
+	return lists.Of(byHost, func(own []Server) Host { return Host{own[0].Host, len(own)} })
 }
 
 func servers(n int) string { return show.Plural(n, "server", "servers") }

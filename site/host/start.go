@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/internal/proc"
 )
 
@@ -38,7 +39,7 @@ type Start struct {
 func (s *SSH) Start(ctx context.Context, o Start) (wait func() error, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	undo := context.AfterFunc(o.Abort, func() { stop(context.Cause(o.Abort)) })
-	byHost := grouped(o.Workers)
+	byHost := lists.Groups(o.Workers, func(w Worker) string { return w.Host })
 	f := &fleet{ctx: ctx, total: len(byHost), alert: o.Failed}
 	s.each("starting workers", len(byHost), func(i int) {
 		for _, w := range byHost[i] {
@@ -58,21 +59,6 @@ func (s *SSH) Start(ctx context.Context, o Start) (wait func() error, err error)
 		stop(nil)
 		return f.failures("reported errors")
 	}, nil
-}
-
-func grouped(workers []Worker) [][]Worker {
-	var out [][]Worker
-	at := map[string]int{}
-	for _, w := range workers {
-		i, ok := at[w.Host]
-		if !ok {
-			i = len(out)
-			at[w.Host] = i
-			out = append(out, nil)
-		}
-		out[i] = append(out[i], w)
-	}
-	return out
 }
 
 type fleet struct {

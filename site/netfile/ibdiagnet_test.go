@@ -217,6 +217,9 @@ func TestReadNetDump(t *testing.T) {
 	between := n.SwitchCables()[0]
 	expect.True(t, between.A.Port == 3 && between.B.Port == 13 && n.Rate(between.A) == 400e9 && n.Rate(network.End{Node: 0, Port: 1}) == 200e9, "%v", between)
 	expect.True(t, n.Info(1).Name == "n2: rack 1 mlx5_0" && n.Info(1).LID == 6 && n.Info(1).GUID == 0x102, "%+v", n.Info(1))
+	twoPorts := strings.NewReplacer("n2: rack 1 mlx5_0", "n1 mlx5_0", "0x102              : 1 ", "0x102              : 2 ").Replace(netDump)
+	ports := expect.Value(netfile.ReadNetDump(strings.NewReader(twoPorts)))(t)
+	expect.True(t, ports.Info(0).Name == "n1 mlx5_0:1" && ports.Info(1).Name == "n1 mlx5_0:2" && network.AllHosts(ports).Hosts() == 1, "%v, %v", ports.Info(0), ports.Info(1))
 	for lane, want := range map[string]float64{"2.5": 8e9, "10": 32e9, "FDR10": 40e9, "25": 100e9, "200": 800e9, "UNKNOWN": 0} { // ibdm's names of speeds
 		n := expect.Value(netfile.ReadNetDump(strings.NewReader(strings.ReplaceAll(netDump, "4x      : 100 ", "4x      : "+lane+" "))))(t)
 		expect.Equal(t, n.Rate(between.A), want, "%s", lane)

@@ -76,11 +76,7 @@ func (p *reader) withoutLID() map[[3]int]*node {
 }
 
 func (p *reader) linkInfo(s string) error {
-	switch {
-	case s == "" || s[0] == '#':
-		return nil
-	case warning.MatchString(s):
-		p.warnings = append(p.warnings, s)
+	if p.passed(s) {
 		return nil
 	}
 	if m := linkHead.FindStringSubmatch(s); m != nil {

@@ -42,11 +42,7 @@ type lstReader struct {
 }
 
 func (p *lstReader) lst(s string) error {
-	switch {
-	case s == "" || s[0] == '#':
-		return nil
-	case warning.MatchString(s):
-		p.warnings = append(p.warnings, s)
+	if p.passed(s) {
 		return nil
 	}
 	m := lstEnds().FindStringSubmatch(s)

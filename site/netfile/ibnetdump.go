@@ -32,7 +32,7 @@ type dumped struct {
 // errors are as in ReadIB. After files of ibdiagnet 2.10 in public; not checked against ibdiagnet, which is
 // not free.
 func ReadNetDump(r io.Reader) (*network.Network, error) {
-	p := &reader{byID: map[string]*node{}}
+	p := &reader{byID: map[string]*node{}, report: true} // a node for each port of an adapter
 	var rows []dumped
 	labels := map[uint64]map[string]int{} // ports by their labels, by the GUID of a switch
 	if err := p.each(r, func(line string) error { return p.dumpLine(line, labels, &rows) }); err != nil {

@@ -130,16 +130,25 @@ func ReadIB(r io.Reader) (*network.Network, error) {
 	return p.network()
 }
 
+// passed reports whether a line says nothing of the network: an empty one, a comment, or a warning, which is kept.
+func (p *reader) passed(s string) bool {
+	if s == "" || s[0] == '#' {
+		return true
+	}
+	if warning.MatchString(s) {
+		p.warnings = append(p.warnings, s)
+		return true
+	}
+	return false
+}
+
 func (p *reader) read(s string) error {
 	s = strings.TrimSpace(s)
 	switch {
-	case s == "" || s[0] == '#':
+	case p.passed(s):
 		return nil
 	case strings.HasPrefix(s, "Chassis "), s == "Non-Chassis Nodes":
 		p.grouped = true
-		return nil
-	case warning.MatchString(s):
-		p.warnings = append(p.warnings, s)
 		return nil
 	case p.report:
 		return p.reported(s)

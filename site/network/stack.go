@@ -94,20 +94,26 @@ func (s *stacker) best() (best *Places, err error) {
 		deals = deals[:1]
 	}
 	for _, d := range deals {
-		try, own, stack := *s, *s.Places, *s.stack
-		stack.notes = slices.Clip(stack.notes)
-		own.stack, try.Places = &stack, &own
+		try, own := s.another()
 		if err := try.tree(d); err != nil {
 			return nil, err
 		}
 		if len(deals) == 1 {
-			return s.rejoined(&own), nil
+			return s.rejoined(own), nil
 		}
 		if bound := scheduler.LowerBound(own.Tree, scheduler.Options{}).Phases; best == nil || bound < least {
-			best, least = &own, bound
+			best, least = own, bound
 		}
 	}
 	return s.rejoined(best), nil
+}
+
+// another is a copy that makes another tree.
+func (s *stacker) another() (*stacker, *Places) {
+	try, own, stack := *s, *s.Places, *s.stack
+	stack.notes = slices.Clip(stack.notes)
+	own.stack, try.Places = &stack, &own
+	return &try, &own
 }
 
 // rejoined returns a tree with a lower bound, if a search finds one that has shorter plans, too: where leaves differ in
@@ -119,9 +125,8 @@ func (s *stacker) rejoined(p *Places) *Places {
 	}
 	kept, best := make([]int, 3*len(s.stories)*joints*joints), p
 	for range joinings {
-		try, own, stack := *s, *s.Places, *s.stack
-		stack.notes = slices.Clip(stack.notes)
-		own.stack, try.Places, try.join = &stack, &own, slices.Clone(kept)
+		try, own := s.another()
+		try.join = slices.Clone(kept)
 		for range 1 + random.IntN(3) {
 			try.join[random.IntN(len(kept))]++
 		}
@@ -130,7 +135,7 @@ func (s *stacker) rejoined(p *Places) *Places {
 		}
 		if b := scheduler.LowerBound(own.Tree, scheduler.Options{}); b.Phases <= bound.Phases {
 			if kept = try.join; b.Phases < bound.Phases {
-				bound, best = b, &own
+				bound, best = b, own
 			}
 		}
 	}
@@ -171,16 +176,8 @@ const (
 )
 
 func (s *stacker) findPods() {
-	at := map[Node]int{}
-	for _, i := range s.f.of(1) {
-		r := s.f.pods.root(Node(i))
-		if _, ok := at[r]; !ok {
-			at[r] = len(s.pods)
-			s.pods = append(s.pods, nil)
-		}
-		s.pods[at[r]] = append(s.pods[at[r]], i)
-		s.leaves = max(s.leaves, len(s.pods[at[r]]))
-	}
+	s.pods = lists.Groups(s.f.of(1), func(i int) Node { return s.f.pods.root(Node(i)) })
+	s.leaves = lists.Most(s.pods, func(own []int) int { return len(own) })
 	for _, own := range s.pods {
 		if len(own) < s.leaves {
 			s.note("the pod of %s has %s, the largest %d", s.f.name(own[0]), show.Plural(len(own), "leaf", "leaves"), s.leaves)
@@ -200,24 +197,17 @@ func (s *stacker) podOf(i int) int {
 // findStories finds the planes. Switches of one pod with cables to the same top switches are in planes
 // of their own, in their order; one without cables to top switches takes a place that its pod lacks.
 func (s *stacker) findStories() {
-	joined, group := newForest(s.f.n.Switches()), map[Node]int{}
+	joined := newForest(s.f.n.Switches())
 	for _, i := range s.f.of(3) {
 		for _, j := range s.f.near.of(i) {
 			joined.join(Node(i), Node(j))
 		}
 	}
-	var tops [][]int
-	for _, i := range s.f.of(3) {
-		r := joined.root(Node(i))
-		if _, ok := group[r]; !ok {
-			group[r] = len(tops)
-			tops = append(tops, nil)
-		}
-		tops[group[r]] = append(tops[group[r]], i)
-	}
+	tops := lists.Groups(s.f.of(3), func(i int) Node { return joined.root(Node(i)) })
 	var loose []int
 	for _, i := range s.f.of(2) {
-		if g, ok := group[joined.root(Node(i))]; ok {
+		same := func(top []int) bool { return joined.root(Node(top[0])) == joined.root(Node(i)) }
+		if g := slices.IndexFunc(tops, same); g >= 0 {
 			s.put(i, func(x *story) bool { return x.group == g }, story{tops: tops[g], group: g})
 		} else {
 			loose = append(loose, i)

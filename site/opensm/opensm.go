@@ -128,8 +128,7 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 	if o.LMC > maxLMC {
 		return nil, fmt.Errorf("%s has %d paths between leaves, InfiniBand has LIDs for 2^%d at most", p.Tree.Notation(), p.Tree.Paths(), maxLMC)
 	}
-	r := &Routes{Plan: p, places: places, before: n, need: b.need(), capacity: o.Capacity}
-	r.capacity = cmp.Or(r.capacity, Capacity)
+	r := &Routes{Plan: p, places: places, before: n, need: b.need(), capacity: cmp.Or(o.Capacity, Capacity)}
 	r.lmc = max(o.LMC, r.need)
 	if r.need > maxLMC {
 		return nil, fmt.Errorf("the plan needs 2^%d paths from a leaf to a server, InfiniBand has 2^%d at most", r.need, maxLMC)

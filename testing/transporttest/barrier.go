@@ -54,8 +54,7 @@ func RunBarrier(t *testing.T, connect ConnectBarrier) {
 // Named checks that an error names rank 1.
 func Named(t *testing.T, err error) {
 	t.Helper()
-	var pe *transport.PeerError
-	if !errors.As(err, &pe) || pe.Peer != 1 {
+	if pe, ok := errors.AsType[*transport.PeerError](err); !ok || pe.Peer != 1 {
 		t.Errorf("Await() = %v, want an error that names rank 1", err)
 	}
 }

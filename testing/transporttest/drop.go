@@ -85,8 +85,7 @@ func testDropLonger(t *testing.T, connect Connect) {
 	post(t, ep[0], message(ep[0], transport.Send, 1, 0, 1001))
 	mustTake(t, ep[0], 1)
 	err := ep[1].Exchange(t.Context(), []transport.Op{drop(ep[1], 0, 0, 1000)})
-	var pe *transport.PeerError
-	if !errors.Is(err, transport.ErrSize) || !errors.As(err, &pe) || pe.Peer != 0 {
+	if pe, ok := errors.AsType[*transport.PeerError](err); !ok || !errors.Is(err, transport.ErrSize) || pe.Peer != 0 {
 		t.Errorf("Exchange() = %v, want ErrSize that names rank 0", err)
 	}
 	if _, err := ep[1].Poll(context.Background(), make([]transport.Op, 1)); !errors.Is(err, transport.ErrSize) {

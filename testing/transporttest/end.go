@@ -173,8 +173,7 @@ func testClosedPeer(t *testing.T, connect Connect) {
 		_ = ep[1].Close()
 		e := ep[map[string]int{"receive": 0, "send": 2}[c.name]]
 		err := e.Exchange(t.Context(), []transport.Op{c.op})
-		var pe *transport.PeerError
-		if !errors.As(err, &pe) || pe.Peer != 1 {
+		if pe, ok := errors.AsType[*transport.PeerError](err); !ok || pe.Peer != 1 {
 			t.Errorf("%s: Exchange() = %v, want an error that names rank 1", c.name, err)
 		}
 	}

@@ -284,8 +284,7 @@ func testLonger(t *testing.T, connect Connect) {
 	if !errors.Is(err, transport.ErrSize) {
 		t.Errorf("Exchange() = %v, want ErrSize", err)
 	}
-	var pe *transport.PeerError
-	if !errors.As(err, &pe) || pe.Peer != 0 {
+	if pe, ok := errors.AsType[*transport.PeerError](err); !ok || pe.Peer != 0 {
 		t.Errorf("Exchange() = %v, want an error that names rank 0", err)
 	}
 	if _, err := ep[1].Poll(t.Context(), make([]transport.Op, 1)); !errors.Is(err, transport.ErrSize) {

@@ -111,21 +111,9 @@ const (
 )
 
 func (r refusal) Error() string {
-	switch r {
-	case accepted:
-		return "accepted"
-	case badVersion:
-		return "other protocol version"
-	case badToken:
-		return "wrong token"
-	case badField:
-		return "preface out of range"
-	case over:
-		return "its group of endpoints is over"
-	case twice:
-		return "the connection exists already"
-	}
-	return "not a connection of this protocol"
+	said := [...]string{"accepted", "other protocol version", "wrong token", "preface out of range", "its group of endpoints is over",
+		"the connection exists already", "not a connection of this protocol"}
+	return said[min(r, stranger)]
 }
 
 // decode reads a preface of prefaceSize bytes, which answers a greeting with nonce ours, and

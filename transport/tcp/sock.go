@@ -14,8 +14,7 @@ func (o *Options) tune(fd int) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 		return fmt.Errorf("TCP_NODELAY: %w", err)
 	}
-	name := o.congestion
-	name = cmp.Or(name, "cubic")
+	name := cmp.Or(o.congestion, "cubic")
 	err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
 	if err != nil && o.congestion != "" {
 		return fmt.Errorf("congestion control %q: %w", name, err)

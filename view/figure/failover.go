@@ -157,8 +157,7 @@ func changes(c results.Case) []results.LinkEvent {
 	}
 	var out []results.LinkEvent
 	for _, f := range c.Failovers {
-		t := f.SetSec
-		t = cmp.Or(t, f.SeenSec)
+		t := cmp.Or(f.SetSec, f.SeenSec)
 		for _, x := range []struct {
 			links []string
 			up    bool

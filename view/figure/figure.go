@@ -170,24 +170,19 @@ type served struct {
 }
 
 func byServer(list []results.Sample) []served {
-	at := map[int]int{}
-	var out []served
-	for _, s := range list {
-		i, ok := at[s.Server]
-		if !ok {
-			i = len(out)
-			at[s.Server] = i
-			out = append(out, served{server: s.Server})
+	groups := lists.Groups(list, func(s results.Sample) int { return s.Server })
+	out := lists.Of(groups, func(own []results.Sample) served {
+		x := served{server: own[0].Server}
+		for _, s := range own {
+			x.goodput += s.GoodputBitPerSec * s.IntervalSec
+			x.waited += s.BarrierWaitSec
+			x.sampled += s.IntervalSec
 		}
-		out[i].goodput += s.GoodputBitPerSec * s.IntervalSec
-		out[i].waited += s.BarrierWaitSec
-		out[i].sampled += s.IntervalSec
-	}
-	for i := range out {
-		if out[i].sampled > 0 {
-			out[i].goodput /= out[i].sampled
+		if x.sampled > 0 {
+			x.goodput /= x.sampled
 		}
-	}
+		return x
+	})
 	slices.SortFunc(out, func(a, b served) int { return cmp.Compare(a.server, b.server) })
 	return out
 }

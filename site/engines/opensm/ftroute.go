@@ -186,22 +186,16 @@ func (f *ftree) reach(g *group, hops uint8, m mission) bool {
 	return true
 }
 
-func (g *group) leastUp() int {
+// least is the first of the cables with the least load.
+func (g *group) least(load func(*cable) uint64) int {
 	best := 0
 	for i := range g.cables {
-		if g.cables[i].upward < g.cables[best].upward {
+		if load(&g.cables[i]) < load(&g.cables[best]) {
 			best = i
 		}
 	}
 	return best
 }
 
-func (g *group) leastDown() int {
-	best := 0
-	for i := range g.cables {
-		if g.cables[i].downward < g.cables[best].downward {
-			best = i
-		}
-	}
-	return best
-}
+func (g *group) leastUp() int   { return g.least(func(c *cable) uint64 { return c.upward }) }
+func (g *group) leastDown() int { return g.least(func(c *cable) uint64 { return c.downward }) }
