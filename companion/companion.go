@@ -81,13 +81,7 @@ type Target interface {
 func (r Routes) nodes() []Node { return lists.Of(r, func(t Table) Node { return t.Node }) }
 
 func (r Routes) of(nodes []Node) Routes {
-	out := make(Routes, 0, len(nodes))
-	for _, t := range r {
-		if slices.Contains(nodes, t.Node) {
-			out = append(out, t)
-		}
-	}
-	return out
+	return lists.Where(r, func(t Table) bool { return slices.Contains(nodes, t.Node) })
 }
 
 // NodeName returns the name of a node: leaf0, spine3, server17; of three levels also pod1-spine3

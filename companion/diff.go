@@ -129,13 +129,8 @@ func transition(t *topology.Shape, have, want Routes) changes {
 		learn[level] = appendEdit(learn[level], Edit{n, set, nil})
 		forget[level] = appendEdit(forget[level], Edit{n, nil, del})
 	}
-	var out changes
-	for _, stage := range [][]Edit{learn[1], learn[0], leaves, forget[0], forget[1]} {
-		if len(stage) > 0 {
-			out = append(out, stage)
-		}
-	}
-	return out
+	stages := changes{learn[1], learn[0], leaves, forget[0], forget[1]}
+	return slices.DeleteFunc(stages, func(stage []Edit) bool { return len(stage) == 0 })
 }
 
 func appendEdit(to []Edit, e Edit) []Edit {

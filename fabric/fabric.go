@@ -1,8 +1,8 @@
 // Package fabric is the interface of the network under a run: plans are installed on it, links are
 // taken down on it, and workers are started on it.
 //
-// Package bench uses it. The packages below fabric implement the networks, and package open puts
-// them behind this interface.
+// Package bench uses it. Packages fabric/lab, model/emulate and site/host implement the networks, and
+// package open puts them behind this interface.
 package fabric
 
 import (

@@ -79,8 +79,11 @@ func (w Words) hosts(in *Input) (h network.Job, err error) {
 	}
 	h = network.AllHosts(in.Whole)
 	if r := in.Result; r != nil && r.Hosts != nil { // by other names
-		n, ranks := len(slices.Compact(slices.Sorted(slices.Values(r.Hosts)))), len(r.Hosts)
+		ranks := len(r.Hosts)
+		n, alike := distinct(r.Hosts)
 		switch {
+		case n == h.Hosts() && !alike:
+			return h, within(w.Result, fmt.Errorf("its %d ranks ran on %d hosts, on some more than on others: hosts with equally many are judged", ranks, n))
 		case n == h.Hosts() && ranks%len(h.Nodes) == 0:
 			h.Slots = ranks / len(h.Nodes)
 		case ranks == len(h.Nodes) && in.Whole.Notation != "": // servers may be adapters
@@ -90,6 +93,16 @@ func (w Words) hosts(in *Input) (h network.Job, err error) {
 		}
 	}
 	return h, nil
+}
+
+// distinct returns how many hosts ranks have, and whether each has as many ranks.
+func distinct(ranks []string) (hosts int, alike bool) {
+	count, most := map[string]int{}, 0
+	for _, name := range ranks {
+		count[name]++
+		most = max(most, count[name])
+	}
+	return len(count), most*len(count) == len(ranks)
 }
 
 // known reports whether a network, which may be a notation, has one of some hosts.
@@ -120,10 +133,10 @@ func ranksOf(hosts []string, n *network.Network) (h network.Job, err error) {
 // network does not know their names, their numbers count.
 func (w Words) agree(h network.Job, in *Input) error {
 	own, err := ranksOf(in.Result.Hosts, in.Net)
-	distinct := len(slices.Compact(slices.Sorted(slices.Values(in.Result.Hosts))))
+	hosts, _ := distinct(in.Result.Hosts)
 	a, b := slices.Sorted(slices.Values(own.Nodes)), slices.Sorted(slices.Values(h.Nodes))
 	switch {
-	case err == nil && !slices.Equal(a, b), err != nil && distinct != h.Hosts():
+	case err == nil && !slices.Equal(a, b), err != nil && hosts != h.Hosts():
 		return fmt.Errorf("the list has other hosts than %s, whose ranks ran on %s", w.Result, show.Few(in.Result.Hosts))
 	case len(in.Result.Hosts) != h.Slots*len(h.Nodes):
 		return fmt.Errorf("the list has %d ranks, %s has %d", h.Slots*len(h.Nodes), w.Result, len(in.Result.Hosts))
