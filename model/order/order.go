@@ -22,6 +22,7 @@ package order
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"evbench/scheduler/schedules"
@@ -148,7 +149,7 @@ func (p *Problem) follow(t *lft.Tables, o Options) error {
 				}
 			}
 			if mask != 0 {
-				way, err := p.way(t, o.Nodes[hosts[0]], to)
+				way, err := p.way(t, o.Nodes[hosts[bits.TrailingZeros64(mask)]], to)
 				switch {
 				case err == nil:
 					for _, e := range way[:len(way)-1] { // the last leads to the host

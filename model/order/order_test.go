@@ -512,6 +512,8 @@ func TestLost(t *testing.T) {
 	tables.Row(n.Index(n.Leaf(0).Node))[lid] = lft.NoPort
 	nodes := network.AllHosts(n).Nodes
 	expect.Error(t, expect.Err(order.Make("x", tables, order.Options{Nodes: nodes})), "no message is taken from h0 to h3 (LID 4): no entry at s1_0")
+	ofOneHost := []int{0, 1, 2, 0} // h0 has no message for h3
+	expect.Error(t, expect.Err(order.Make("x", tables, order.Options{Nodes: nodes, Host: ofOneHost})), "no message is taken from h1 to h3 (LID 4): no entry at s1_0")
 	p := made(t, tables, order.Options{Drop: true})
 	expect.True(t, p.Messages() == 10 && len(p.Missing) == 2, "%d messages, missing %v", p.Messages(), p.Missing)
 	expect.True(t, judged(t, p).Valid, "the judge does not leave them out")

@@ -162,6 +162,8 @@ func TestJudgeRefuses(t *testing.T) {
 	lost := input(t, "FT(2;2,4)", "dmodc")
 	lost.Tables.Row(0)[lost.Net.Info(5).LID] = lft.NoPort
 	good := input(t, "FT(2;2,4)", "")
+	planes := input(t, "FT(2;2,4)", "", "leaf2-spine0", "leaf2-spine1")
+	planes.Hosts.Host = []int{0, 1, 2, 3, 0, 4, 5, 6} // h0 and h4 are adapters of one
 	with := func(r foreign.Result, rate float64) Input {
 		in := good
 		in.Result, in.Rate = &r, rate
@@ -178,6 +180,7 @@ func TestJudgeRefuses(t *testing.T) {
 		{"too good", with(foreign.Result{HostRate: 2e9}, 1e9), "more than the 100.0%"},
 		{"other dead links", with(foreign.Result{Efficiency: 0.5, Down: []string{"leaf0-spine1"}, DownKnown: true}, 0), "the network has no dead link"},
 		{"hosts that nothing joins", input(t, "FT(2;2,4)", "", "leaf2-spine0", "leaf2-spine1"), "no live cables join h0 and h4"},
+		{"adapters of one host that nothing joins", planes, "no live cables join h1 and h4; of several planes judge one"},
 		{"a host without a cable", input(t, "FT(2;2,4)", "", "h3"), "host h3 has no cable"},
 	} {
 		v, err := Judge(x.in)

@@ -2,7 +2,9 @@ package judge
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 
 	"evbench/internal/parallel"
 	"evbench/site/lft"
@@ -116,18 +118,26 @@ func (f *fabric) roles(readers, builders string) (err error) {
 	return f.take(x)
 }
 
-// joined checks that live cables join the hosts: otherwise no measurement is possible.
+// joined checks that live cables join the adapters of different hosts: otherwise no measurement is possible.
 func (f *fabric) joined() error {
-	first := f.hosts.Nodes[0]
-	part := map[network.Node]int{}
+	nodes, part := f.hosts.Nodes, map[network.Node]int{}
 	for i, nodes := range f.net.Parts() {
 		for _, v := range nodes {
 			part[v] = i
 		}
 	}
-	for _, v := range f.hosts.Nodes {
-		if part[v] != part[first] {
-			return fmt.Errorf("no live cables join %s and %s", f.net.Info(first).Name, f.net.Info(v).Name)
+	other := slices.IndexFunc(f.hosts.Host, func(host int) bool { return host != f.hosts.Host[0] })
+	for i, v := range nodes {
+		from := 0
+		if f.hosts.Host != nil && f.hosts.Host[i] == f.hosts.Host[0] {
+			from = max(other, 0)
+		}
+		if part[v] != part[nodes[from]] {
+			text := fmt.Sprintf("no live cables join %s and %s", f.net.Info(nodes[from]).Name, f.net.Info(v).Name)
+			if f.hosts.Host != nil {
+				text += "; of several planes judge one: --hosts lists its adapters, HOST ADAPTER a line"
+			}
+			return errors.New(text)
 		}
 	}
 	return nil
