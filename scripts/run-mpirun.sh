@@ -60,12 +60,12 @@ elif [ -z "${SLURM_JOB_ID:-}" ]; then
 fi
 read -ra mpirun <<<"${MPIRUN:-mpirun}"
 named=$("$EVBENCH" mpi options ${NETWORK:+--network "$NETWORK"} -- "${mpirun[@]}")
-mapfile -t named <<<"$named"
+[ -z "$named" ] || mapfile -t -O ${#options[@]} options <<<"$named"
 
 # The ranks are told first, by a signal that mpirun passes on: told itself, that of Open MPI 5 kills them
 # half a second later, while they write results or bring links up. In a group of its own a terminal does not tell it.
 set -m
-if command -v setpriv >/dev/null; then mpirun=(setpriv --pdeathsig TERM "${mpirun[@]}"); fi # ends with this script, however that ends
+if setpriv --pdeathsig TERM true 2>/dev/null; then mpirun=(setpriv --pdeathsig TERM "${mpirun[@]}"); fi # ends with this script, however that ends
 job= signal=USR1 again=
 tell() {
 	[ -n "${job:=${!:-}}" ] || exit 130 # there is no mpirun yet
@@ -79,7 +79,7 @@ tell() {
 	disown $again # bash would tell a terminal of its end
 }
 trap tell INT QUIT TERM HUP
-"${mpirun[@]}" "${options[@]}" "${named[@]}" "$EVBENCH" run "$@" </dev/null &
+"${mpirun[@]}" "${options[@]}" "$EVBENCH" run "$@" </dev/null &
 : "${job:=$!}"
 while :; do
 	told='' code=0

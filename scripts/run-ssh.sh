@@ -87,7 +87,7 @@ copy=$dir/$(basename "$scenario") # results are named after it
 set -m
 for s in INT TERM HUP; do trap '[ -n "${!:-}" ] || exit 130; kill -'$s' $!' $s; done
 evbench=("$EVBENCH")
-if command -v setpriv >/dev/null; then evbench=(setpriv --pdeathsig TERM "$EVBENCH"); fi # ends with this script, however that ends
+if setpriv --pdeathsig TERM true 2>/dev/null; then evbench=(setpriv --pdeathsig TERM "$EVBENCH"); fi # ends with this script, however that ends
 "${evbench[@]}" run "$copy" "$@" &
 wait $! || while kill -0 $! 2>/dev/null; do wait $! || true; done
 wait $!

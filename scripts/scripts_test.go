@@ -261,7 +261,7 @@ func TestRatios(t *testing.T) {
 // mpirun gets the nodes of a PBS job, unless a file of hosts or a list is given.
 func TestRunMPIRunPlaces(t *testing.T) {
 	dir := t.TempDir()
-	evbench := executable(t, dir, "evbench", `[ "$1" = mpi ] && shift 2 && printf 'for\n%s\n' "$*" && exit; echo 9`+"\n")
+	evbench := executable(t, dir, "evbench", `[ "$4" = none ] && echo && exit; [ "$1" = mpi ] && shift 2 && printf 'for\n%s\n' "$*" && exit; echo 9`+"\n")
 	mpirun := executable(t, dir, "mpirun", "printf '%s ' \"$@\"\n")
 	for _, tt := range []struct{ vars, args, want string }{
 		{"PBS_NODEFILE=nodes", "s.yaml", "--hostfile nodes for -- " + mpirun + " " + evbench + " run s.yaml"},
@@ -271,6 +271,7 @@ func TestRunMPIRunPlaces(t *testing.T) {
 		{"SLURM_JOB_ID=7", "s.yaml", "-x EVBENCH_TOKEN for -- "},
 		{"PBS_NODEFILE=", "s.yaml", "--oversubscribe for --network lo -- "},
 		{"NETWORK=10.1.0.0/16", "--hosts a s.yaml", "--host a:1 for --network 10.1.0.0/16 -- "},
+		{"NETWORK=none", "--hosts a s.yaml", "--host a:1 " + evbench + " run s.yaml"}, // there are no options
 	} {
 		said, code := script(t, append(strings.Fields(tt.vars), "EVBENCH="+evbench, "MPIRUN="+mpirun), "./run-mpirun.sh", strings.Fields(tt.args)...)
 		expect.True(t, code == 0 && strings.HasPrefix(said, "-n 9 -x EVBENCH_TOKEN ") && strings.Contains(said, tt.want), "%s %s: %d: %s", tt.vars, tt.args, code, said)
@@ -313,6 +314,18 @@ func TestRunSSHInterrupted(t *testing.T) {
 			want, ends = "TERM", -1
 		}
 		expect.True(t, code == ends && said == want+"\n", "%s: %d: %s", name, code, said)
+	}
+}
+
+// setpriv of util-linux before 2.33, as of RHEL 8, sets no signal for the end of a parent: programs are started without.
+func TestRunWithoutParentSignal(t *testing.T) {
+	dir := t.TempDir()
+	expect.Must(t, os.WriteFile(filepath.Join(dir, "s.yaml"), nil, 0o600))
+	executable(t, dir, "setpriv", "echo \"unrecognized option '$1'\" >&2; exit 1\n")
+	vars := []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "HOSTS=a", "EVBENCH=" + executable(t, dir, "evbench", "echo 9\n"), "MPIRUN=" + executable(t, dir, "mpirun", "echo 9\n")}
+	for _, program := range []string{"./run-ssh.sh", "./run-mpirun.sh"} {
+		said, code := script(t, vars, program, filepath.Join(dir, "s.yaml"))
+		expect.True(t, code == 0 && said == "9\n", "%s: %d: %s", program, code, said)
 	}
 }
 
