@@ -43,9 +43,6 @@ func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []ben
 	}
 	if err == nil {
 		err = r.Enter()
-		if at.By != "" {
-			hearUSR1()
-		}
 	}
 	if err != nil {
 		return quietly(at, err, c.Int("controller-rank"))
@@ -62,7 +59,8 @@ func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []ben
 func obey(c *cli.Context) (stop func()) {
 	ctx, cancel := context.WithCancelCause(c.Context)
 	c.Context = ctx
-	hearUSR1()
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGUSR1)
 	launcher := os.Getppid()
 	go func() {
 		look := time.NewTicker(time.Second)
@@ -81,16 +79,6 @@ func obey(c *cli.Context) (stop func()) {
 		}
 	}()
 	return func() { cancel(nil) }
-}
-
-// told gets SIGUSR1.
-var told = make(chan os.Signal, 1)
-
-// hearUSR1 has told get SIGUSR1, again after MPI has begun: MPI_Init of MPICH puts a handler in front of
-// Go's that runs it without its stack, which ends the program. Only ignoring it first has Go install its own.
-func hearUSR1() {
-	signal.Ignore(syscall.SIGUSR1)
-	signal.Notify(told, syscall.SIGUSR1)
 }
 
 // newStarted makes the checks with the same result on every rank.

@@ -132,6 +132,8 @@ typedef struct {
 	struct evb_left *lefts;
 } evb_ep;
 
+void evb_keep_handler(void);
+void evb_restore_handler(void);
 int evb_threads(void);
 int evb_meet(int rank, int size, int ms, char *heard, int *all);
 evb_world *evb_world_open(int rank, int size, int *rc);

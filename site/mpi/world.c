@@ -4,6 +4,7 @@
 
 #include "engine.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +19,14 @@ typedef struct evb_out {
 static int listen_at(evb_world *w, int i) {
 	return MPI_Irecv(w->frames + (size_t)i * EVB_FRAME, EVB_FRAME, MPI_BYTE, MPI_ANY_SOURCE, 0, w->control, &w->ring[i]);
 }
+
+static struct sigaction handler;
+
+// evb_keep_handler and evb_restore_handler stand around MPI_Init. That of MPICH puts a handler of SIGUSR1
+// in front of Go's that runs it on the stack of whatever is interrupted, and Go then ends the program.
+void evb_keep_handler(void) { sigaction(SIGUSR1, NULL, &handler); }
+
+void evb_restore_handler(void) { sigaction(SIGUSR1, &handler, NULL); }
 
 // evb_threads has errors returned instead of ending the process, which is the default, and returns
 // the level of threads that there is. MPI has begun.

@@ -99,7 +99,9 @@ func (w *World) begin(begun chan<- error, limit time.Duration) {
 		}
 	}
 	empi.LogErrors = false
+	C.evb_keep_handler()
 	empi.Init()
+	C.evb_restore_handler()
 	err := w.open(limit)
 	begun <- err
 	if err != nil {
