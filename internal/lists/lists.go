@@ -35,9 +35,10 @@ func By[T any, K comparable](all []T, key func(T) K) map[K][]T {
 func Groups[T any, K comparable](all []T, key func(T) K) (out [][]T) {
 	at := map[K]int{}
 	for _, x := range all {
-		i, ok := at[key(x)]
+		k := key(x)
+		i, ok := at[k]
 		if !ok {
-			i, at[key(x)], out = len(out), len(out), append(out, nil)
+			i, at[k], out = len(out), len(out), append(out, nil)
 		}
 		out[i] = append(out[i], x)
 	}

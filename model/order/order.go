@@ -80,7 +80,7 @@ type Options struct {
 }
 
 func (o *Options) meets(src, dst int) bool {
-	return src != dst && (o.Host == nil || o.Host[src] != o.Host[dst]) && (o.Reads == nil || o.Reads[src]) && (o.Builds == nil || o.Builds[dst]) && (o.Skip == nil || !o.Skip(src, dst))
+	return !network.OneHost(o.Host, src, dst) && (o.Reads == nil || o.Reads[src]) && (o.Builds == nil || o.Builds[dst]) && (o.Skip == nil || !o.Skip(src, dst))
 }
 
 // A LostError is a message that the tables do not deliver.

@@ -24,6 +24,12 @@ var lstEnds = sync.OnceValue(func() *regexp.Regexp {
 // lstSpeeds are those of these files that speeds does not have.
 var lstSpeeds = map[string]string{"5": "DDR", "10": "QDR", "14": "FDR", "25": "EDR", "50": "HDR", "100": "NDR", "200": "XDR"}
 
+// lstRate is the rate of a cable, of its width as 4x and its speed in these files; 0 if unknown.
+func lstRate(width, speed string) float64 {
+	wide, _ := strconv.ParseFloat(strings.TrimSuffix(width, "x"), 64)
+	return wide * lanes[cmp.Or(lstSpeeds[speed], speeds[speed])]
+}
+
 // ReadLST reads a network from OpenSM's opensm-subnet.lst or ibdiagnet2.lst, where each line is a cable,
 // from one end or from both. Numbers are hexadecimal, and LMC is missing. Hosts and errors are as in
 // ReadIB. A cable that is not up is left out. Checked against OpenSM 3.3.23 (osm_dump.c).
@@ -60,11 +66,11 @@ func (p *lstReader) lst(s string) error {
 	if state := m[16]; state == "DWN" {
 		return nil
 	}
-	width, _ := strconv.ParseFloat(strings.TrimSuffix(m[15], "x"), 64)
+	rate := lstRate(m[15], m[17])
 	for i := range ends {
 		far := 1 - i
 		l := ends[i]
-		l.peer, l.peerPort, l.rate = nodes[far].id, ends[far].port, width*lanes[cmp.Or(lstSpeeds[m[17]], speeds[m[17]])]
+		l.peer, l.peerPort, l.rate = nodes[far].id, ends[far].port, rate
 		if err := nodes[i].once(l); err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package netfile
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -95,8 +94,7 @@ func (p *reader) dumpLine(s string, labels map[uint64]map[string]int, rows *[]du
 	if x.l.peerLID, err = strconv.Atoi(f[11]); err != nil || x.l.peerLID < 0 || x.l.peerLID > maxLID {
 		return fmt.Errorf("LID %s: must be 0..%d", brief(f[11]), maxLID)
 	}
-	width, _ := strconv.ParseFloat(strings.TrimSuffix(f[5], "x"), 64)
-	x.l.rate = width * lanes[cmp.Or(lstSpeeds[f[6]], speeds[f[6]])]
+	x.l.rate = lstRate(f[5], f[6])
 	*rows = append(*rows, x)
 	return nil
 }

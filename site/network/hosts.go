@@ -36,6 +36,10 @@ func (j Job) Hosts() int {
 	return j.Host[len(j.Host)-1] + 1
 }
 
+// OneHost reports whether two places are one, or adapters of one host (Job.Host): they have no message for each
+// other over the network.
+func OneHost(host []int, a, b int) bool { return a == b || host != nil && host[a] == host[b] }
+
 // AllHosts are all hosts of a network with one rank on each adapter, without those above leaves.
 func AllHosts(n *Network) Job {
 	h := Job{Slots: 1}

@@ -206,8 +206,8 @@ func (s *stacker) findStories() {
 	tops := lists.Groups(s.f.of(3), func(i int) Node { return joined.root(Node(i)) })
 	var loose []int
 	for _, i := range s.f.of(2) {
-		same := func(top []int) bool { return joined.root(Node(top[0])) == joined.root(Node(i)) }
-		if g := slices.IndexFunc(tops, same); g >= 0 {
+		root := joined.root(Node(i))
+		if g := slices.IndexFunc(tops, func(top []int) bool { return joined.root(Node(top[0])) == root }); g >= 0 {
 			s.put(i, func(x *story) bool { return x.group == g }, story{tops: tops[g], group: g})
 		} else {
 			loose = append(loose, i)

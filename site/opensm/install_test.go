@@ -50,7 +50,7 @@ func loads(f *fake) string {
 	return loadedLog
 }
 
-// given reports whether the file is that of some routes.
+// given reports whether the tables file in the directory is the one that r writes.
 func (f *fake) given(r *Routes) bool {
 	files, err := r.texts(f.Dir)
 	text, missing := os.ReadFile(filepath.Join(f.Dir, LFTsFile))

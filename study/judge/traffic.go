@@ -54,7 +54,7 @@ func (x *traffic) plain() bool { return x.host == nil && x.reads == nil && x.byt
 // size returns the amount that one server sends another over the network.
 func (x *traffic) size(src, dst int) int64 {
 	switch {
-	case src == dst || x.host != nil && x.host[src] == x.host[dst]:
+	case network.OneHost(x.host, src, dst):
 		return 0
 	case x.bytes != nil:
 		return x.bytes[src*x.servers+dst]

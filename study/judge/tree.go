@@ -129,7 +129,7 @@ func (f *fabric) joined() error {
 	other := slices.IndexFunc(f.hosts.Host, func(host int) bool { return host != f.hosts.Host[0] })
 	for i, v := range nodes {
 		from := 0
-		if f.hosts.Host != nil && f.hosts.Host[i] == f.hosts.Host[0] {
+		if network.OneHost(f.hosts.Host, 0, i) {
 			from = max(other, 0)
 		}
 		if part[v] != part[nodes[from]] {

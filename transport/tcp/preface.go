@@ -111,8 +111,10 @@ const (
 )
 
 func (r refusal) Error() string {
-	said := [...]string{"accepted", "other protocol version", "wrong token", "preface out of range", "its group of endpoints is over",
-		"the connection exists already", "not a connection of this protocol"}
+	said := [...]string{
+		accepted: "accepted", badVersion: "other protocol version", badToken: "wrong token", badField: "preface out of range",
+		over: "its group of endpoints is over", twice: "the connection exists already", stranger: "not a connection of this protocol",
+	}
 	return said[min(r, stranger)]
 }
 
