@@ -10,21 +10,43 @@ import (
 	"evbench/testing/expect"
 )
 
-// Verdicts of all commands, as testdata/verdicts.txt has them. What an answer says to type next can be
-// typed: it is no wrong use.
+// The first lines of commands, as testdata/answers has them, a file a command; docs/learn/measuring.md says what
+// they mean. A row is a command ($), in a folder with the files of testdata/verdicts, after others that prepare it (%), and its whole first line, written by
+// hand: what is right, not what was printed. What an answer says to type next can be typed: it is no wrong use.
 func TestVerdicts(t *testing.T) {
-	dir := t.TempDir()
-	expect.Must(t, os.CopyFS(dir, os.DirFS("testdata/verdicts")))
-	log := expect.Value(os.ReadFile("../../scenarios/failures-lhcb.log"))(t)
-	write(t, dir, "failures-lhcb.log", string(log))
-	const golden = "testdata/verdicts.txt"
-	want := string(expect.Value(os.ReadFile(golden))(t))
-	var got strings.Builder
-	answer, next := regexp.MustCompile(`(?m)^(GOOD|BAD|NOT KNOWN): .*$(\n  [^ ].*$)*`), regexp.MustCompile(`(?m)^  next     (.*)$`)
+	files := expect.Value(filepath.Glob("testdata/answers/*.txt"))(t)
 	typed := map[string]bool{}
-	for line := range strings.Lines(want) {
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			dir := t.TempDir()
+			expect.Must(t, os.CopyFS(dir, os.DirFS("testdata/verdicts")))
+			log := expect.Value(os.ReadFile("../../scenarios/failures-lhcb.log"))(t)
+			write(t, dir, "failures-lhcb.log", string(log))
+			want := string(expect.Value(os.ReadFile(file))(t))
+			got := answersOf(t, dir, want, typed)
+			if *update {
+				expect.Must(t, os.WriteFile(file, []byte(got), 0o644))
+				return
+			}
+			expect.Equal(t, got, want, "answers")
+		})
+	}
+}
+
+var (
+	answerLines = regexp.MustCompile(`(?m)^(GOOD|BAD|NOT KNOWN): .*$(\n  [^ ].*$)*`)
+	nextLine    = regexp.MustCompile(`(?m)^  next     (.*)$`)
+)
+
+// answersOf runs the commands of a table, and what they say to type next.
+func answersOf(t *testing.T, dir, table string, typed map[string]bool) string {
+	var got strings.Builder
+	for line := range strings.Lines(table) {
 		command, ok := strings.CutPrefix(line, "$ ")
-		if strings.HasPrefix(line, "#") {
+		if prepare, is := strings.CutPrefix(line, "% "); is {
+			sh(t, dir, prepare)
+			got.WriteString(line)
+		} else if strings.HasPrefix(line, "#") {
 			got.WriteString(line)
 		}
 		if !ok {
@@ -32,13 +54,13 @@ func TestVerdicts(t *testing.T) {
 		}
 		_, stdout, stderr := sh(t, dir, command)
 		said := stdout + stderr
-		first, _, _ := strings.Cut(strings.ReplaceAll(answer.FindString(said), "\n  ", " "), " because  ")
+		first, _, _ := strings.Cut(strings.ReplaceAll(answerLines.FindString(said), "\n  ", " "), " because  ")
 		first, _, _ = strings.Cut(first, " next     ")
 		got.WriteString(line + first + "\n")
-		if !answer.MatchString(said) {
+		if !answerLines.MatchString(said) {
 			t.Errorf("%s: no verdict in\n%s", strings.TrimSpace(command), said)
 		}
-		for _, m := range next.FindAllStringSubmatch(said, -1) {
+		for _, m := range nextLine.FindAllStringSubmatch(said, -1) {
 			if typed[m[1]] {
 				continue
 			}
@@ -47,9 +69,5 @@ func TestVerdicts(t *testing.T) {
 			expect.True(t, code == exitDone || code == exitFailed, "%snext %s: exit code %d, %s", line, m[1], code, stderr)
 		}
 	}
-	if *update {
-		expect.Must(t, os.WriteFile(filepath.FromSlash(golden), []byte(got.String()), 0o644))
-	} else {
-		expect.Equal(t, got.String(), want, "verdicts")
-	}
+	return got.String()
 }

@@ -1,0 +1,47 @@
+package answer
+
+import "fmt"
+
+// A Question is what a command answers.
+type Question struct {
+	Ask  string // ends with a question mark
+	None string // the sentence where nothing was found, and nothing doubted
+}
+
+// About fills in what the question is about, where its text has a place for that.
+func (q Question) About(what ...any) Question {
+	q.Ask = fmt.Sprintf(q.Ask, what...)
+	return q
+}
+
+// The table of questions: all that commands answer.
+var (
+	// Of runs, measured and simulated.
+	Speed  = Question{"How fast are events built?", "No case was measured."}
+	Cost   = Question{"What do the dead links cost?", "No case was measured."}
+	Death  = Question{"What does a link cost that dies during the run?", "No case was measured."}
+	Follow = Question{"How long does a dead link cost, and how much?", "No link died while events were built."}
+	Reach  = Question{"What would these plans reach?", "No case was simulated."}
+	Time   = Question{"Where did the time go?", "No case has a prediction to compare with."}
+	Worse  = Question{"Is %s worse than %s?", "Both runs hold no case that can be compared."}
+
+	// Of plans.
+	Takes   = Question{"How long does the exchange take?", "No plan was made."}
+	Without = Question{"How long does the exchange take without %s?", "No plan was made."}
+	Order   = Question{"In which order of messages is the exchange shortest over these tables?", "No order was made."}
+	Start   = Question{"When does each fragment start so that the exchange is shortest over these tables?", "No order was made."}
+	Claims  = Question{"Is this plan what it claims to be?", "Nothing was checked."}
+
+	// Of networks, their tables and their failures.
+	Connect  = Question{"Do these tables connect all hosts?", "No pair of hosts was looked at."}
+	Exchange = Question{"Is this all-to-all exchange good for its network?", "No result was given."}
+	WhatIf   = Question{"What does the death of %s cost?", "No set of links was looked at."}
+	Over     = Question{"What does an exchange take, in the best order over the tables, when cables die?", "No set of cables was looked at."}
+	Policy   = Question{"Which policy loses least over this log of failures?", "The log holds no failure."}
+	Failures = Question{"How often do links fail, and for how long?", "The log holds no failure."}
+
+	// Of machines and work.
+	Lab   = Question{"Can a lab run on this machine?", "Nothing was looked at."}
+	Host  = Question{"Can this machine carry a worker?", "Nothing was looked at."}
+	Shard = Question{"Is shard %s done?", "No set of the shard was done."}
+)
