@@ -21,19 +21,19 @@ var begins = regexp.MustCompile(`^(?:# ?OSU|# Size|# Benchmarking|#bytes|# *Rank
 // them stands before a line that is known. Lines without a label stay as they are.
 func unlabelled(data []byte) ([]byte, bool) {
 	lines := bytes.SplitAfter(data, []byte("\n"))
-	found, label := false, label
+	found, labelOf := false, label.Find
 	for _, l := range lines {
 		n := len(label.Find(l))
 		found = found || len(bytes.TrimSpace(l[:n])) > 0 && begins.Match(bytes.TrimLeft(l[n:], " \t")) || ranked.Match(l)
 	}
 	if !found {
-		if label = like(lines); label == nil {
+		if labelOf = like(lines); labelOf == nil {
 			return data, false
 		}
 	}
 	for i, l := range lines {
-		before := bytes.TrimSpace(label.Find(l))
-		rest := l[len(label.Find(l)):]
+		head := labelOf(l)
+		before, rest := bytes.TrimSpace(head), l[len(head):]
 		if bytes.HasPrefix(before, []byte("[")) && bytes.HasSuffix(before, []byte("]")) {
 			rest = bytes.ReplaceAll(rest, before, nil)
 		}
@@ -49,12 +49,12 @@ var ranked = regexp.MustCompile(`^[ \t]*\[ *\d+\] *\d+[ \t]+(?:\[ *\d+\] *)?[\d.
 // anywhere matches what begins a report, behind whatever stands before it in its line.
 var anywhere = regexp.MustCompile(`# ?OSU MPI|# Benchmarking|# Collective test|# nThread|START mpiGraph`)
 
-// part is a part of a label that differs from line to line: a number, the name of a day or month, blanks.
-var part = regexp.MustCompile(`\d+|[A-Z][a-z]{2}\b|[ \t]+`)
+// part is a part of a label that differs from line to line: what begins with a digit, the name of a day or month, blanks.
+var part = regexp.MustCompile(`\d[A-Za-z\d]*|[A-Z][a-z]{2}\b|[ \t]+`)
 
-// like matches labels of the form of the one before the first line that is known, such as those of
-// pdsh, journald, or of a pattern of the user's; nil: there is none.
-func like(lines [][]byte) *regexp.Regexp {
+// like finds labels of the form of the one before the first line that is known, such as those of
+// pdsh, journald, or of a pattern of the user's; nil: there is none. Its bytes are taken as they are.
+func like(lines [][]byte) func(line []byte) []byte {
 	for _, l := range lines {
 		at := anywhere.FindIndex(l)
 		if at == nil {
@@ -64,16 +64,39 @@ func like(lines [][]byte) *regexp.Regexp {
 		if len(bytes.TrimSpace(head)) == 0 || len(head) > longestLabel {
 			return nil
 		}
-		text, from := "^", 0
-		for _, p := range part.FindAllIndex(head, -1) {
-			text += regexp.QuoteMeta(string(head[from:p[0]])) + map[bool]string{true: `[ \t]*`, false: `[A-Za-z0-9]+`}[len(bytes.TrimSpace(head[p[0]:p[1]])) == 0]
-			from = p[1]
-		}
-		text += regexp.QuoteMeta(string(head[from:]))
-		return regexp.MustCompile(text)
+		return func(line []byte) []byte { return alike(line, head) }
 	}
 	return nil
 }
+
+// alike returns the label that a line begins with, of the form of another one: nil where it has none.
+func alike(line, form []byte) []byte {
+	rest := line
+	for from := 0; from < len(form); {
+		varies := part.FindIndex(form[from:])
+		if varies == nil {
+			varies = []int{len(form) - from, len(form) - from}
+		}
+		fixed, of := form[from:from+varies[0]], form[from+varies[0]:from+varies[1]]
+		if !bytes.HasPrefix(rest, fixed) {
+			return nil
+		}
+		rest = rest[len(fixed):]
+		after := bytes.TrimLeft(rest, " \t")
+		if len(bytes.TrimSpace(of)) > 0 {
+			after = bytes.TrimLeft(rest, alphanumeric)
+			if len(after) == len(rest) {
+				return nil
+			}
+		} else if len(of) == 0 {
+			after = rest
+		}
+		from, rest = from+varies[1], after
+	}
+	return line[:len(line)-len(rest)]
+}
+
+const alphanumeric = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // longestLabel is the most bytes that stand before a line of a report.
 const longestLabel = 160
