@@ -56,7 +56,7 @@ var actions = map[string]cli.ActionFunc{
 	"report": computing(reportAction), "plot": computing(plotAction), "compare": computing(compareAction), "judge": computing(judgeAction),
 	"why": computing(whyAction), "trace": computing(traceAction), "results export": exportAction,
 
-	"plan": computing(planAction), "verify": computing(verifyAction), "diff": computing(diffAction), "whatif": interruptible(swept(whatifAction)), "merge": interruptible(mergeAction), "kit": kitAction,
+	"plan": computing(planAction), "verify": computing(verifyAction), "diff": computing(diffAction), "whatif": interruptible(swept(whatifAction)), "merge": interruptible(mergeAction),
 	"table sizes": computing(swept(tableOf(sizesTable))), "table tokens": computing(swept(tableOf(tokensTable))), "table spraying": interruptible(swept(sprayingAction)),
 
 	"topo show": computing(topoShowAction), "topo convert": computing(topoConvertAction),

@@ -24,7 +24,7 @@ import (
 // to its signals itself.
 var holding = []string{
 	"run", "accuracy", "controller", "worker", "host", "version", "lab doctor", "lab up", "lab exec", "lab down",
-	"failures restore", "results export", "routes install", "routes undo", "routes follow", "mpi wrap", "mpi options", "kit",
+	"failures restore", "results export", "routes install", "routes undo", "routes follow", "mpi wrap", "mpi options",
 }
 
 // showing are those that show what they have when they are interrupted.
