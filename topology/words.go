@@ -28,15 +28,15 @@ func (t *Tree) Words() Words {
 	return w
 }
 
+// Keys are those of Lines, in their order. The hash of a plan covers these lines.
+var Keys = []string{"topology", "fill", "spines", "down", "readers", "builders"}
+
 // Lines are the lines that name a tree in files of plans.
-func (w Words) Lines() string {
-	text := fmt.Sprintf("# topology %s\n# fill %s\n", w.Notation, w.Fill)
-	if w.Spines != "" {
-		text += fmt.Sprintf("# spines %s\n", w.Spines)
-	}
-	text += fmt.Sprintf("# down %s\n", cmp.Or(w.Down, "none"))
-	if w.Readers != "" {
-		text += fmt.Sprintf("# readers %s\n# builders %s\n", w.Readers, w.Builders)
+func (w Words) Lines() (text string) {
+	for i, value := range []string{w.Notation, w.Fill, w.Spines, cmp.Or(w.Down, "none"), w.Readers, w.Builders} {
+		if value != "" {
+			text += fmt.Sprintf("# %s %s\n", Keys[i], value)
+		}
 	}
 	return text
 }

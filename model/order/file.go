@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"evbench/internal/lists"
+	"evbench/model/order/verify"
 	"evbench/plan"
 	"evbench/site/lft"
 	"evbench/site/network"
@@ -90,25 +91,27 @@ func (p *Plan) ranks() []int {
 }
 
 // covered are the header lines that the hash covers.
-func (p *Plan) covered() string {
-	guids := lists.Of(p.Nodes, func(v network.Node) string { return fmt.Sprintf("0x%016x", p.Tables.Net.Key(v)) })
-	out := fmt.Sprintf("# hosts %d\n# guids %s\n", len(guids), strings.Join(guids, ","))
+func (p *Plan) covered() (out string) {
+	list := func(of func(network.Node) string) string { return strings.Join(lists.Of(p.Nodes, of), ",") }
+	value := map[string]string{
+		"hosts": strconv.Itoa(len(p.Nodes)), "guids": list(func(v network.Node) string { return fmt.Sprintf("0x%016x", p.Tables.Net.Key(v)) }),
+		"readers": ranges(p.Reads), "builders": ranges(p.Builds), "tables": Sum(p.Tables, p.Problem, p.Nodes),
+	}
 	if p.host != nil {
-		out += "# adapters " + strings.Join(lists.Of(p.ofHosts(), func(own [2]int) string { return span(own[0], own[1]) }), ",") + "\n"
+		value["adapters"] = strings.Join(lists.Of(p.ofHosts(), func(own [2]int) string { return span(own[0], own[1]) }), ",")
 	}
 	if b := p.Tables.Bits; b != nil {
-		out += "# path-bits " + strings.Join(lists.Of(p.Nodes, func(v network.Node) string { return strconv.Itoa(int(b[v])) }), ",") + "\n"
+		value["path-bits"] = list(func(v network.Node) string { return strconv.Itoa(int(b[v])) })
 	}
-	if p.Reads != nil {
-		out += "# readers " + ranges(p.Reads) + "\n"
+	if n := len(p.Missing); n > 0 {
+		value["undelivered"] = strconv.Itoa(n)
 	}
-	if p.Builds != nil {
-		out += "# builders " + ranges(p.Builds) + "\n"
+	for _, key := range verify.Covered {
+		if value[key] != "" {
+			out += "# " + key + " " + value[key] + "\n"
+		}
 	}
-	if len(p.Missing) > 0 {
-		out += fmt.Sprintf("# undelivered %d\n", len(p.Missing))
-	}
-	return out + "# tables " + Sum(p.Tables, p.Problem, p.Nodes) + "\n"
+	return out
 }
 
 func (p *Plan) body(w io.Writer) {

@@ -4,35 +4,50 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/sha256"
+	"flag"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"evbench/internal/lists"
+	"evbench/model/order"
+	"evbench/model/order/verify"
 	"evbench/plan"
+	"evbench/site/engines"
+	"evbench/site/lft"
+	"evbench/site/network"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
 )
 
-// A reader is the library's parser in a process of its own, which ends at the first access to
-// memory that is not its own.
+// A reader is the library's parser in a process of its own.
 type reader struct {
 	in  io.Writer
 	out *bufio.Reader
 }
 
-func newReader(t testing.TB) *reader {
+// checked compiles files to a program that ends at the first access to memory that is not its own.
+func checked(t testing.TB, files ...string) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "read_plan")
-	cc := exec.Command("cc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-		"-o", file, "testdata/read_plan.c", "c/plan.c")
+	file := filepath.Join(t.TempDir(), "program")
+	cc := exec.Command("cc", append([]string{"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined",
+		"-fno-sanitize-recover=all", "-o", file}, files...)...)
 	if said, err := cc.CombinedOutput(); err != nil {
 		t.Fatalf("cc: %v\n%s", err, said)
 	}
-	cmd := exec.Command(file)
+	return file
+}
+
+func newReader(t testing.TB) *reader {
+	t.Helper()
+	cmd := exec.Command(checked(t, "testdata/read_plan.c", "c/plan.c"))
 	in := expect.Value(cmd.StdinPipe())(t)
 	out := expect.Value(cmd.StdoutPipe())(t)
 	var said bytes.Buffer
@@ -69,32 +84,34 @@ func text(t testing.TB, p *plan.Plan) string {
 	return b.String()
 }
 
-// want is what a plan says, by the program's own reading.
-func want(p *plan.Plan) string {
-	n, phases := p.Tree.Servers(), p.Phases()
-	to := make([][2][]int, n)
-	for s := range to {
-		for way := range to[s] {
-			to[s][way] = make([]int, phases)
-			for k := range phases {
-				to[s][way][k] = -1
-			}
+// want is what the text of a plan says of servers with names such as "server3 :1", by this reading of its messages.
+func want(t testing.TB, text string, servers []string, position func(server int) int) string {
+	t.Helper()
+	head, body, _ := strings.Cut(text, "\n# hash ")
+	hash, body, _ := strings.Cut(body, "\n")
+	_, rest, _ := strings.Cut(head, "\n# phases ")
+	digits, _, _ := strings.Cut(rest, "\n")
+	phases := expect.Value(strconv.Atoi(digits))(t)
+	rows, server := make([][]string, len(servers)), map[int]int{}
+	for s := range rows {
+		rows[s], server[position(s)] = slices.Repeat([]string{"-1", "-1"}, phases), s
+	}
+	for line := range strings.Lines(body) {
+		var k, src, dst int
+		expect.Must(t, expect.Err(fmt.Sscan(line, &k, &src, &dst)))
+		rows[server[src]][2*k], rows[server[dst]][2*k+1] = fmt.Sprint(server[dst]), fmt.Sprint(server[src])
+	}
+	said := fmt.Sprintf("%s phases %d ranks %d slots 1", hash, phases, len(servers))
+	for s, name := range servers {
+		said += " " + name
+		for pair := range slices.Chunk(rows[s], 2) {
+			said += " " + strings.Join(pair, "/")
 		}
 	}
-	for m := range p.Schedule.All() {
-		to[m.Src][0][m.Phase] = m.Dst
-		to[m.Dst][1][m.Phase] = m.Src
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s phases %d ranks %d slots 1", p.Hash(), phases, n)
-	for s := range n {
-		fmt.Fprintf(&b, " server%d :1", p.Tree.Position(s))
-		for k := range phases {
-			fmt.Fprintf(&b, " %d/%d", to[s][0][k], to[s][1][k])
-		}
-	}
-	return b.String()
+	return said
 }
+
+func plainName(position int) string { return fmt.Sprintf("server%d :1", position) }
 
 func TestPlans(t *testing.T) {
 	r := newReader(t)
@@ -107,9 +124,86 @@ func TestPlans(t *testing.T) {
 		built(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}),
 		built(t, topology.Options{Ports: 8, Leaves: 8}, "leaf0-spine0", "leaf3-spine1"),
 	} {
-		got, want := r.read(t, text(t, p)), want(p)
+		text := text(t, p)
+		got, want := r.read(t, text), want(t, text, lists.Make(p.Tree.Servers(), func(s int) string { return plainName(p.Tree.Position(s)) }), p.Tree.Position)
 		expect.True(t, got == want, "%s: the library reads\n%s, want\n%s", p.Tree.Notation(), got, want)
 	}
+	tree := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2})
+	divided := expect.Value(plan.Build(expect.Value(tree.WithRoles("leaf0", "leaf1"))(t), plan.Options{Schedule: "fors"}))(t)
+	expect.Equal(t, r.read(t, text(t, divided)), "error: it is not for an all-to-all: servers only read or only build", "a tree with roles")
+	apart := expect.Value(plan.Build(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}, "leaf0-spine0", "leaf1-spine1"),
+		plan.Options{Schedule: "fors", DropUnreachable: true}))(t)
+	expect.Equal(t, r.read(t, text(t, apart)), "error: it leaves out messages that have no path", "leaves without a path")
+}
+
+// TestForms: every form of plan over given tables is read, or refused for its own reason.
+func TestForms(t *testing.T) {
+	r := newReader(t)
+	net := expect.Value(expect.Value(network.Parse("Dragonfly(1;2;1;3)", 0))(t).Numbered(1))(t)
+	bits := expect.Value(net.PathBits())(t)
+	plain := expect.Value(engines.Compute(engines.MinMax, net, engines.Options{}))(t)
+	several := expect.Value(engines.Compute(engines.MinMax, net, engines.Options{Bits: bits}))(t)
+	several.Bits = bits
+	partial := plain.Clone(plain.Engine, net)
+	partial.Row(net.Index(net.Leaf(0).Node))[net.Info(5).LID] = lft.NoPort
+	nodes := network.AllHosts(net).Nodes
+	some := []bool{true, true, false, false, true, true}
+	names := lists.Make(6, func(i int) plan.Host { return plan.Host{Name: string('a' + rune(i/2)), Ranks: 1, Order: i} })
+	for _, tt := range []struct {
+		name    string
+		tables  *lft.Tables
+		options order.Options
+		hosts   []plan.Host
+		refused string
+	}{
+		{"plain", plain, order.Options{}, nil, ""},
+		{"path bits", several, order.Options{}, nil, ""},
+		{"adapters", plain, order.Options{Host: HostOf(names)}, names, ""},
+		{"adapters with path bits", several, order.Options{Host: HostOf(names)}, names, ""},
+		{"roles", plain, order.Options{Reads: some}, nil, "it is not for an all-to-all: servers only read or only build"},
+		{"undelivered", partial, order.Options{Drop: true}, nil, "it leaves out messages that have no path"},
+	} {
+		o := tt.options
+		o.Nodes = nodes
+		p, err := order.Make("x", tt.tables, o)
+		expect.Must(t, err, tt.name)
+		p.Hosts = tt.hosts
+		var b strings.Builder
+		expect.Must(t, p.WriteText(&b))
+		servers := lists.Make(6, plainName)
+		for i, h := range tt.hosts {
+			servers[i] = fmt.Sprintf("server%d %s:1", i, h.Name)
+			if i%2 == 1 {
+				servers[i] += fmt.Sprintf("@%d.1", i-1)
+			}
+		}
+		is := want(t, b.String(), servers, func(s int) int { return s })
+		if tt.refused != "" {
+			is = "error: " + tt.refused
+		}
+		expect.Equal(t, r.read(t, b.String()), is, "%s", tt.name)
+	}
+	sized := expect.Value(order.MakeSized("x", plain, order.Options{Nodes: nodes}, slices.Repeat([]int64{7}, 36)))(t)
+	var b strings.Builder
+	expect.Must(t, sized.WriteText(&b))
+	expect.Equal(t, r.read(t, b.String()), "error: it is not for an all-to-all: its fragments have sizes of their own", "sized")
+}
+
+var update = flag.Bool("update", false, "write c/covered.h")
+
+// TestCovered: the library has the list of what a hash covers from this program.
+func TestCovered(t *testing.T) {
+	is := "/* Made by go test ./site/wrapped -update: the header lines that the hash of a plan covers. */\n"
+	for _, l := range []struct {
+		name string
+		keys []string
+	}{{"tree", topology.Keys}, {"tables", verify.Covered}} {
+		is += fmt.Sprintf("static const char *const covered_of_%s[] = {%s, 0};\n", l.name, strings.Join(lists.Of(l.keys, strconv.Quote), ", "))
+	}
+	if *update {
+		expect.Must(t, os.WriteFile("c/covered.h", []byte(is), 0o644))
+	}
+	expect.Equal(t, string(expect.Value(os.ReadFile("c/covered.h"))(t)), is, "c/covered.h; go test ./site/wrapped -update writes it")
 }
 
 // overTables is the text of a plan over given tables for four adapters, so many of each host, with lines for hosts.

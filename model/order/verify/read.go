@@ -18,6 +18,9 @@ import (
 // First begins plan files of this version.
 const First = "# evbench plan 3"
 
+// Covered are the keys of the header lines that the hash covers, in their order.
+var Covered = []string{"hosts", "guids", "adapters", "path-bits", "readers", "builders", "undelivered", "tables", "sizes"}
+
 // MessageBytes is the memory that a message takes.
 const MessageBytes = 12
 
@@ -196,7 +199,7 @@ func (f *File) complete() (err error) {
 	case err == nil && !f.Sized() && len(f.Fragments) > 0:
 		return fmt.Errorf("no line %q, and messages have bytes", "# sizes")
 	}
-	for _, key := range []string{"hosts", "guids", "adapters", "path-bits", "readers", "builders", "undelivered", "tables", "sizes"} {
+	for _, key := range Covered {
 		if value, there := f.Header[key]; there {
 			f.covered += "# " + key + " " + value + "\n"
 		}

@@ -1,4 +1,5 @@
 #include "plan.h"
+#include "covered.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -276,7 +277,9 @@ static const char first_line[] = "# evbench plan 1\n", first_of_tables[] = "# ev
 static int read_all(struct plan *p, const char *text, size_t len, char why[PLAN_WHY])
 {
 	const char *end = text + len, *line_end;
-	struct header topology = {0}, filling = {0}, phases = {0}, hash = {0}, count = {0}, h;
+	struct header topology = {0}, filling = {0}, phases = {0}, hash = {0}, count = {0}, roles = {0}, sizes = {0}, lost = {0}, h;
+	const struct { const char *key; struct header *to; } kept[] = {{"topology", &topology}, {"fill", &filling}, {"phases", &phases}, {"hash", &hash},
+		{"hosts", &count}, {"readers", &roles}, {"builders", &roles}, {"sizes", &sizes}, {"undelivered", &lost}, {"unreachable", &lost}};
 	struct sha sha = sha_begin;
 	char hex[65];
 	int tables = len >= sizeof first_of_tables - 1 && memcmp(text, first_of_tables, sizeof first_of_tables - 1) == 0;
@@ -296,25 +299,12 @@ static int read_all(struct plan *p, const char *text, size_t len, char why[PLAN_
 		}
 		if (p->body)
 			return wrong(why, "header lines come before the first message");
-		if (key_is(&h, line, line_end, "phases"))
-			phases = h;
-		else if (key_is(&h, line, line_end, "hash"))
-			hash = h;
-		else if (tables) {
-			static const char *const covered[] = {"guids", "adapters", "readers", "builders", "undelivered", "tables"};
-			int add = key_is(&h, line, line_end, "hosts");
-			if (add)
-				count = h;
-			for (size_t i = 0; i < sizeof covered / sizeof *covered; i++)
-				add |= key_is(&h, line, line_end, covered[i]);
-			if (add)
+		for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+			if (key_is(&h, line, line_end, kept[i].key))
+				*kept[i].to = h;
+		for (const char *const *key = tables ? covered_of_tables : covered_of_tree; *key; key++)
+			if (key_is(&h, line, line_end, *key))
 				sha_add(&sha, line, line_end + 1 - line);
-		} else if (key_is(&h, line, line_end, "topology"))
-			topology = h, sha_add(&sha, line, line_end + 1 - line);
-		else if (key_is(&h, line, line_end, "fill"))
-			filling = h, sha_add(&sha, line, line_end + 1 - line);
-		else if (key_is(&h, line, line_end, "spines") || key_is(&h, line, line_end, "down"))
-			sha_add(&sha, line, line_end + 1 - line);
 	}
 	p->end = end;
 	if (!p->body)
@@ -325,6 +315,9 @@ static int read_all(struct plan *p, const char *text, size_t len, char why[PLAN_
 	snprintf(p->hash, sizeof p->hash, "sha256:%s", hex);
 	if ((size_t)(hash.end - hash.at) != strlen(p->hash) || memcmp(hash.at, p->hash, strlen(p->hash)) != 0)
 		return wrong(why, "the hash is not that of its messages: the file was changed");
+	if (roles.at || sizes.at || lost.at)
+		return wrong(why, roles.at ? "it is not for an all-to-all: servers only read or only build" :
+			sizes.at ? "it is not for an all-to-all: its fragments have sizes of their own" : "it leaves out messages that have no path");
 	p->phases = number(&phases.at, phases.end, MAX_PHASES);
 	if (p->phases < 0 || phases.at != phases.end)
 		return wrong(why, "phases: write a number up to %d", MAX_PHASES);
