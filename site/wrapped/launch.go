@@ -208,6 +208,9 @@ func (l *Launcher) Run(ctx context.Context, o *Order) (*Times, error) {
 	if err == nil && t.Loaded == 0 {
 		err = o.notLoaded()
 	}
+	if err == nil {
+		err = t.followed()
+	}
 	return t, err
 }
 

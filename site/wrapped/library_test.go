@@ -291,6 +291,28 @@ func TestWrong(t *testing.T) {
 	}
 }
 
+// TestPathBits: a host's path bits, those of its adapters by the rank on it, and what is said where they are not set.
+func TestPathBits(t *testing.T) {
+	program := checked(t, "testdata/device.c", "c/device.c", "c/reason.c")
+	host, _, _ := strings.Cut(expect.Value(os.Hostname())(t), ".")
+	for _, tt := range []struct {
+		env  []string
+		want string
+	}{
+		{[]string{"EVBENCH_PATH_BITS=" + host + "/3"}, "3\n"},
+		{[]string{"EVBENCH_PATH_BITS=" + host + "/3/1", "SLURM_LOCALID=1"}, "1\n"},
+		{[]string{"EVBENCH_PATH_BITS=" + host + "/3/1", "SLURM_LOCALID=2"}, "libevbench: " + host + " has no path bits for rank 2 of it: UCX_IB_LID_PATH_BITS is not set\n-\n"},
+		{[]string{"EVBENCH_PATH_BITS=" + host + "/3/1"}, "libevbench: the launcher does not say which rank of " + host + " this is: UCX_IB_LID_PATH_BITS is not set\n-\n"},
+		{[]string{"EVBENCH_PATH_BITS=" + host + "/3/1", "UCX_IB_LID_PATH_BITS=7"}, "7\n"},
+		{[]string{"EVBENCH_DEVICES=" + host + "/\x1b[31m\u009b"}, "libevbench: " + host + ` has no device \x1b[31m\xc2\x9b: set UCX_NET_DEVICES for rank -1 of it` + "\n-\n"},
+	} {
+		cmd := exec.Command(program)
+		cmd.Env = tt.env
+		got := expect.Value(cmd.CombinedOutput())(t)
+		expect.Equal(t, string(got), tt.want, "%q", tt.env)
+	}
+}
+
 func TestNoCompiler(t *testing.T) {
 	expect.Error(t, expect.Err(Build(t.Context(), "no-such-mpicc", t.TempDir())), "libevbench is not built and cannot be: no no-such-mpicc")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evbench/companion"
+	"evbench/internal/show"
 )
 
 // A Session is the runs of the program with the plan, and without it for comparison.
@@ -136,7 +137,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "plan      %d phases%s for %d hosts,%s %d ranks; at most %.1f%% of the link rate; routes: %s\n", r.Phases, least, r.Hosts, adapters, r.Ranks, 100*r.Bound, r.Routes)
 	}
 	for _, c := range r.Calls {
-		fmt.Fprintf(&b, "%-9s %d ranks, %d bytes from each, %d calls:", c.Kind, c.Ranks, c.Bytes, c.Calls)
+		fmt.Fprintf(&b, "%-9s %s, %d bytes from each, %s:", c.Kind, show.Plural(c.Ranks, "rank", "ranks"), c.Bytes, show.Plural(c.Calls, "call", "calls"))
 		if c.Before > 0 {
 			fmt.Fprintf(&b, " %s without%s", span(c.Before), percent(c.EfficiencyBefore))
 		}
@@ -159,10 +160,10 @@ func (r *Report) WriteText(w io.Writer) error {
 		b.WriteString("the program has made no MPI_Alltoall or MPI_Alltoallv\n")
 	}
 	if r.Nonblocking > 0 {
-		fmt.Fprintf(&b, "%d calls of MPI_Ialltoall were left to the MPI, without a time\n", r.Nonblocking)
+		fmt.Fprintf(&b, "%s of MPI_Ialltoall left to the MPI, without a time\n", show.Plural(r.Nonblocking, "call", "calls"))
 	}
 	if r.NotKept > 0 {
-		fmt.Fprintf(&b, "%d more calls were not kept\n", r.NotKept)
+		fmt.Fprintf(&b, "not kept: %s\n", show.Plural(r.NotKept, "call", "calls"))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -26,20 +26,31 @@ type Call struct {
 // Times are the times of a run's calls.
 type Times struct {
 	Calls       []Call
-	Loaded      int // ranks; 0: the library was not loaded
-	More        int // calls that were not recorded
-	Nonblocking int // calls of MPI_Ialltoall, which are left to the MPI
+	Loaded      int      // ranks; 0: the library was not loaded
+	More        int      // calls that were not recorded
+	Nonblocking int      // calls of MPI_Ialltoall, which are left to the MPI
+	Refused     []string // why communicators did not follow a plan that is wrong, or not for this job
+}
+
+// followed is an error if a plan was refused, and no call followed it.
+func (t *Times) followed() error {
+	if len(t.Refused) == 0 || slices.ContainsFunc(t.Calls, func(c Call) bool { return c.Planned }) {
+		return nil
+	}
+	return fmt.Errorf("the program ended, and no call followed the plan: %s", strings.Join(t.Refused, "; "))
 }
 
 // readTimes reads the library's file: "loaded RANKS", "kind plan|own ranks bytes min max" a call,
-// "more N" and "nonblocking N".
+// "more N", "nonblocking N" and "refused WHY".
 func readTimes(r io.Reader) (*Times, error) {
 	t := &Times{}
 	in := bufio.NewScanner(r)
 	for line := 1; in.Scan(); line++ {
 		f := strings.Fields(in.Text())
 		var err error
-		if len(f) == 2 {
+		if why, refused := strings.CutPrefix(in.Text(), "refused "); refused {
+			t.Refused = append(t.Refused, why)
+		} else if len(f) == 2 {
 			err = t.count(f[0], f[1])
 		} else {
 			var c Call

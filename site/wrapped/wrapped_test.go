@@ -229,6 +229,8 @@ func TestLoaded(t *testing.T) {
 		{"no sign", "true", "lib.so was not loaded: "},
 		{"no rank", "echo loaded 0 >" + times, "lib.so was not loaded: "},
 		{"failed, too", "exit 3", "ended with exit status 3"},
+		{"refused", "echo loaded 4 >" + times + "; echo refused the hash is not that >>" + times, "no call followed the plan: the hash is not that"},
+		{"refused once", "echo loaded 4 >" + times + "; echo alltoall plan 4 1 1 1 >>" + times + "; echo nonblocking 2 >>" + times + "; echo refused one >>" + times, ""},
 		{"loaded", "echo loaded 4 >" + times + "; echo nonblocking 2 >>" + times, ""},
 	} {
 		l := Launcher{Command: []string{script(t, tt.command)}, Stdout: io.Discard, Stderr: io.Discard}

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "device.h"
+#include "reason.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,21 +69,33 @@ static int own(const char *all, const char *host, int here, char *to, size_t siz
 	return 1 + several;
 }
 
+/* without says that a variable of this rank is not set. */
+static void without(const char *what, const char *variable, const char *host, int here)
+{
+	if (here < 0)
+		say("the launcher does not say which rank of %s this is: %s is not set", host, variable);
+	else
+		say("%s has no %s for rank %d of it: %s is not set", host, what, here, variable);
+}
+
 void device_choose(void)
 {
 	char host[256] = "", name[128], device[136];
 	int here = rank_here(), there;
 	if (gethostname(host, sizeof host - 1))
 		return;
-	if (own(getenv("EVBENCH_PATH_BITS"), host, here, name, sizeof name) && *name)
-		setenv("UCX_IB_LID_PATH_BITS", name, 0);
+	there = getenv("UCX_IB_LID_PATH_BITS") ? 0 : own(getenv("EVBENCH_PATH_BITS"), host, here, name, sizeof name);
+	if (there && *name)
+		setenv("UCX_IB_LID_PATH_BITS", name, 1);
+	else if (there == 2)
+		without("path bits", "UCX_IB_LID_PATH_BITS", host, here);
 	there = getenv("UCX_NET_DEVICES") ? 0 : own(getenv("EVBENCH_DEVICES"), host, here, name, sizeof name);
 	if (!there)
 		return;
 	if (!*name)
-		fprintf(stderr, "libevbench: %s has no adapter for rank %d of it: UCX_NET_DEVICES is not set\n", host, here);
+		without("adapter", "UCX_NET_DEVICES", host, here);
 	else if (device_of(name, device, sizeof device))
-		fprintf(stderr, "libevbench: %s has no device %s: set UCX_NET_DEVICES for rank %d of it\n", host, name, here);
+		say("%s has no device %s: set UCX_NET_DEVICES for rank %d of it", host, name, here);
 	else if (!setenv("UCX_NET_DEVICES", device, 1) && there == 2)
 		chosen = here;
 }

@@ -12,7 +12,7 @@
  *   EVBENCH_DEVICES HOST/ADAPTER/ADAPTER,HOST/…: device.h; each rank has its own
  *   EVBENCH_PATH_BITS HOST/N/N,HOST/…: device.h
  *   EVBENCH_TIMES   file that rank 0 adds lines to: "loaded RANKS" in MPI_Init; in MPI_Finalize one a
- *                   call (record.h), and "nonblocking N", the calls of MPI_Ialltoall
+ *                   call (record.h), "nonblocking N", the calls of MPI_Ialltoall, and "refused WHY"
  *
  * What the plan is not for is left to the MPI, and rank 0 says why, in MPI_Finalize. What has to
  * be agreed on is agreed on by all ranks of a communicator, within calls that all of them make:

@@ -167,29 +167,34 @@ static int linked(const struct row *r)
 	return world.always;
 }
 
+/* fits_job reports whether a plan is for the ranks of a communicator, by their number. */
+static int fits_job(struct state *s, const struct plan *p)
+{
+	if (p->ranks == s->row.size && (!p->several || p->ranks == world.size))
+		return 1;
+	s->refused = s->row.size == world.size;
+	if (p->ranks == s->row.size)
+		snprintf(s->why, PLAN_WHY, "hosts have several adapters, and the communicator leaves out ranks");
+	else
+		snprintf(s->why, PLAN_WHY, "the communicator has %d ranks, the plan %d", s->row.size, p->ranks);
+	return 0;
+}
+
 void follow(struct state *s, MPI_Comm comm)
 {
 	long long len;
 	struct plan p;
 	char *text = shared(s, comm, &len);
-	if (!text)
-		return;
-	int err = plan_read(&p, text, len, s->why);
-	if (!err && (p.ranks != s->row.size || (p.several && p.ranks != world.size))) {
-		if (p.ranks == s->row.size)
-			snprintf(s->why, PLAN_WHY, "hosts have several adapters, and the communicator leaves out ranks");
-		else
-			snprintf(s->why, PLAN_WHY, "the communicator has %d ranks, the plan %d", s->row.size, p.ranks);
-		plan_free(&p);
-		err = -1;
-	}
-	if (!err) { /* the same for all ranks until here: they read one text */
+	int read = text && plan_read(&p, text, len, s->why) == 0;
+	s->refused = !read;
+	if (read && fits_job(s, &p)) { /* the same for all ranks until here: they read one text */
 		int own = 0, *rank_of = malloc((size_t)p.servers * p.slots * sizeof *rank_of);
 		if (!rank_of)
 			PMPI_Abort(MPI_COMM_WORLD, 1);
-		err = places(s, comm, &p, rank_of, &own);
+		int err = places(s, comm, &p, rank_of, &own);
 		if (!err)
 			s->planned = agreed(comm, partners(s, &p, rank_of, own) == 0);
+		s->refused = !s->planned;
 		if (!err && !s->planned && !s->why[0])
 			snprintf(s->why, PLAN_WHY, "another rank cannot follow the plan");
 		if (s->planned && !linked(&s->row)) {
@@ -197,7 +202,8 @@ void follow(struct state *s, MPI_Comm comm)
 			snprintf(s->why, PLAN_WHY, "all ranks share memory and use no link (with EVBENCH_ALWAYS=1 they follow the plan)");
 		}
 		free(rank_of);
-		plan_free(&p);
 	}
+	if (read)
+		plan_free(&p);
 	free(text);
 }

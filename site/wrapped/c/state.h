@@ -14,6 +14,7 @@ struct state {
 	struct row row;
 	int planned;
 	char why[PLAN_WHY]; /* what the plan is not for */
+	int refused;        /* the plan is wrong, or not for this job */
 	long long left[CAUSES];
 	int kept;          /* its times are, after it is freed, too */
 	int first, number; /* its rank 0 in the world, and which of its communicators it is: together no other's */

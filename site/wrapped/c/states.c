@@ -51,7 +51,7 @@ void states_other(const char *call, MPI_Comm comm)
 	snprintf(why, sizeof why, "%s is left to the MPI", call);
 	pthread_mutex_lock(&lock);
 	if (rank == 0)
-		reasons_add(&reasons, why, 1, 0);
+		reasons_add(&reasons, why, 1, 0, 0);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -61,9 +61,9 @@ static void settle(struct state *s)
 	char small[PLAN_WHY];
 	snprintf(small, sizeof small, "less than EVBENCH_MIN, %lld bytes to a rank", world.least);
 	if (s->row.rank == 0 && world.plan) {
-		reasons_add(&reasons, s->why, s->left[UNPLANNED], 1);
-		reasons_add(&reasons, "MPI_IN_PLACE", s->left[IN_PLACE], 1);
-		reasons_add(&reasons, small, s->left[SMALL], 1);
+		reasons_add(&reasons, s->why, s->left[UNPLANNED], 1, s->refused);
+		reasons_add(&reasons, "MPI_IN_PLACE", s->left[IN_PLACE], 1, 0);
+		reasons_add(&reasons, small, s->left[SMALL], 1, 0);
 	}
 	if (s->row.rank == 0 && !s->kept)
 		more += s->record.more;
@@ -153,8 +153,10 @@ static void publish(char *text, FILE *times)
 		return;
 	}
 	reasons_say(&all);
+	if (times)
+		reasons_refused(&all, times);
 	if (world.plan && nonblocking)
-		fprintf(stderr, "libevbench: %lld calls of MPI_Ialltoall not in the order of the plan: they may not wait for other ranks\n", nonblocking);
+		say("%lld call%s of MPI_Ialltoall not in the order of the plan: they may not wait for other ranks", nonblocking, nonblocking == 1 ? "" : "s");
 	if (times && nonblocking)
 		fprintf(times, "nonblocking %lld\n", nonblocking);
 }
@@ -185,7 +187,7 @@ static void gather(char *text, size_t len)
 	if (world.rank == 0)
 		publish(NULL, times);
 	if (world.rank == 0 && world.times && (!times || fclose(times)))
-		fprintf(stderr, "libevbench: %s: the times cannot be written\n", file);
+		say("%s: the times cannot be written", file);
 	free(all);
 }
 

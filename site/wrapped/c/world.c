@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "reason.h"
 #include "world.h"
 
 #include <dlfcn.h>
@@ -55,7 +56,7 @@ static void sign(void)
 	if (f)
 		fprintf(f, "loaded %d\n", world.size);
 	if (world.rank == 0 && file && (!f || fclose(f)))
-		fprintf(stderr, "libevbench: %s: the times cannot be written\n", file);
+		say("%s: the times cannot be written", file);
 }
 
 /* matching ends a program of another MPI, which would take our constants for its own. */
@@ -67,7 +68,7 @@ static void matching(void)
 	text[strcspn(text, "\n,")] = 0;
 	if (!strncmp(text, "Open MPI", 8) == !strcmp(OURS, "Open MPI"))
 		return;
-	fprintf(stderr, "libevbench: this library is for " OURS ", the program runs %s: take the libevbench of its MPI\n", text);
+	say("this library is for " OURS ", the program runs %s: take the libevbench of its MPI", text);
 	exit(2);
 }
 
