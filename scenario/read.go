@@ -52,7 +52,7 @@ func ReadFile(path string, files Files) (*Scenario, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return read(path, f, &files)
+	return read(path, atomicfile.Text(f), &files)
 }
 
 // Read reads one YAML document. name is its name in errors and, without folders and extension, the

@@ -46,14 +46,12 @@ func readRoutes(name string, n *network.Network) (*lft.Tables, error) {
 	})
 }
 
+// maxTables bounds the bytes of tables, unpacked.
+const maxTables = 4 << 30
+
 // openedTables is opened for a text of tables, unpacked if it is a gzip file.
 func openedTables[T any](name string, read func(io.Reader) (T, error)) (T, error) {
-	return opened(name, func(in io.Reader) (x T, err error) {
-		if in, err = netfile.Unpacked(in); err != nil {
-			return x, wrongIn(name, err)
-		}
-		return read(atomicfile.Text(in))
-	})
+	return opened(name, func(in io.Reader) (x T, err error) { return read(atomicfile.Bound(atomicfile.Text(in), maxTables)) })
 }
 
 func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
@@ -284,7 +282,7 @@ func routesWeights(c *cli.Context, n *network.Network) (*lft.Weights, error) {
 		return nil, usage(err)
 	}
 	defer f.Close()
-	w, err := lft.ReadWeights(atomicfile.Bound(f, atomicfile.MaxList), n)
+	w, err := lft.ReadWeights(atomicfile.Bound(atomicfile.Text(f), atomicfile.MaxList), n)
 	return w, wrongIn("--weights "+file, err)
 }
 

@@ -5,6 +5,7 @@ package atomicfile
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -194,7 +195,7 @@ func Read(name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(Text(Bound(f, most)))
+	b, err := io.ReadAll(Bound(Text(f), most))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -225,23 +226,28 @@ func (b *bound) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Text returns a reader of a text in UTF-8 without the byte order mark of some editors. It fails if
-// r begins differently: UTF-16, packed, or with zeros.
+// Text returns a reader of a text in UTF-8, unpacked if it is packed by gzip, without the byte order mark of some
+// editors. It fails if r begins differently: UTF-16, packed otherwise, or with zeros.
 func Text(r io.Reader) io.Reader { return &text{r: bufio.NewReader(r)} }
 
 type text struct {
 	r     *bufio.Reader
-	begun bool
+	plain io.Reader // r, or what is unpacked from it; nil before the first byte
 	err   error
 }
 
 func (t *text) Read(p []byte) (int, error) {
-	if !t.begun {
-		t.begun = true
+	if t.plain == nil {
+		t.plain = t.r
 		head, _ := t.r.Peek(4) // fewer at the end; errors are returned again
 		switch {
-		case slices.ContainsFunc([]string{"\x1f\x8b", "\xfd7zX", "BZh9", "\x28\xb5\x2f\xfd"}, func(magic string) bool { return strings.HasPrefix(string(head), magic) }):
-			t.err = errors.New("this is packed, by gzip, xz, bzip2 or zstd: unpack it")
+		case bytes.HasPrefix(head, []byte("\x1f\x8b")):
+			var packed io.Reader
+			if packed, t.err = gzip.NewReader(t.r); t.err == nil {
+				t.plain = Text(packed)
+			}
+		case slices.ContainsFunc([]string{"\xfd7zX", "BZh9", "\x28\xb5\x2f\xfd"}, func(magic string) bool { return strings.HasPrefix(string(head), magic) }):
+			t.err = errors.New("this is packed, by xz, bzip2 or zstd: unpack it")
 		case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):
 			t.err = errors.New("this is UTF-16: write it as UTF-8")
 		case bytes.IndexByte(head, 0) >= 0:
@@ -253,5 +259,5 @@ func (t *text) Read(p []byte) (int, error) {
 	if t.err != nil {
 		return 0, t.err
 	}
-	return t.r.Read(p)
+	return t.plain.Read(p)
 }

@@ -2,6 +2,7 @@ package atomicfile_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -195,12 +196,28 @@ func TestBound(t *testing.T) {
 	}
 }
 
+func packed(text string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	z.Write([]byte(text))
+	z.Close()
+	return b.String()
+}
+
+// What a packed file unpacks to is bounded, too.
+func TestBoundOfPacked(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "zeros.gz")
+	expect.Must(t, os.WriteFile(name, []byte(packed(strings.Repeat("a", 1<<16))), 0o600))
+	expect.Error(t, expect.Err(atomicfile.Read(name, 1<<15)), "more than 32768 bytes")
+}
+
 // A byte order mark is taken away, also from a text that comes byte by byte; what is UTF-16 or no
 // text is named.
 func TestTextReader(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", "a": "a", "h0\r\n": "h0\r\n", "\xef\xbb\xbfh0\n": "h0\n", "\xef\xbb\xbf": "", "é": "é",
-		"\xff\xfeh\x00": "UTF-16", "\xfe\xff\x00h": "UTF-16", "h\x000\x00": "not text", "\xfd7zXZ\x00": "this is packed", "BZh91AY": "this is packed", "\x28\xb5\x2f\xfd\x04": "this is packed", "BZh1": "BZh1", "\x1f\x8b\x08\x00": "this is packed",
+		"\xff\xfeh\x00": "UTF-16", "\xfe\xff\x00h": "UTF-16", "h\x000\x00": "not text", "\xfd7zXZ\x00": "this is packed", "BZh91AY": "this is packed", "\x28\xb5\x2f\xfd\x04": "this is packed", "BZh1": "BZh1", "\x1f\x8b\x08\x00": "unexpected EOF",
+		packed("a\n"): "a\n", packed("\xef\xbb\xbfh0"): "h0", packed(packed("a")): "a", packed("\xfd7zXZ"): "this is packed",
 	} {
 		for _, r := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in))} {
 			b, err := io.ReadAll(atomicfile.Text(r))

@@ -3,9 +3,7 @@
 package netfile
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -13,8 +11,10 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"evbench/internal/atomicfile"
+	"evbench/internal/hostlist"
 	"evbench/site/network"
 )
 
@@ -55,7 +55,7 @@ func Read(src string, lmc int) (*Source, error) {
 		return nil, fmt.Errorf("%s: neither a file nor a notation such as FT(2;4,8)", src)
 	}
 	defer file.Close()
-	data, err := unpacked(file)
+	data, err := io.ReadAll(atomicfile.Bound(atomicfile.Text(file), maxFile))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", src, err)
 	}
@@ -94,23 +94,6 @@ func Read(src string, lmc int) (*Source, error) {
 	return &Source{Form: form, Whole: n, Net: n}, nil
 }
 
-// Unpacked reads a file, unpacked if it is a gzip file.
-func Unpacked(file io.Reader) (io.Reader, error) {
-	r := bufio.NewReader(file)
-	if magic, err := r.Peek(2); err == nil && magic[0] == 0x1f && magic[1] == 0x8b {
-		return gzip.NewReader(r)
-	}
-	return r, nil
-}
-
-func unpacked(file io.Reader) ([]byte, error) {
-	r, err := Unpacked(file)
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(atomicfile.Text(atomicfile.Bound(r, maxFile)))
-}
-
 var yamlLine = regexp.MustCompile(`^\s*("?[a-z_]+"?\s*:|[-{])`)
 
 // firstLine returns the first line with content.
@@ -132,7 +115,7 @@ func WithLIDs(n *network.Network, name string) (*network.Network, error) {
 		return nil, err
 	}
 	defer file.Close()
-	if n, err = ReadGUID2LID(atomicfile.Bound(file, atomicfile.MaxList), n); err != nil {
+	if n, err = ReadGUID2LID(atomicfile.Bound(atomicfile.Text(file), atomicfile.MaxList), n); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return n, nil
@@ -169,8 +152,8 @@ func ReadRoots(name string, n *network.Network) ([]network.Node, error) {
 // with its name for errors.
 func HostsText(list string) (text []byte, name string, err error) {
 	text, err = atomicfile.Read(list, atomicfile.MaxList)
-	if errors.Is(err, fs.ErrNotExist) && !strings.Contains(list, "/") {
-		return []byte(list), "no file " + list + ", and as a list", nil
+	if (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENAMETOOLONG)) && !strings.Contains(list, "/") {
+		return []byte(list), "no file " + hostlist.Short(list) + ", and as a list", nil
 	}
 	if err == nil && len(bytes.TrimSpace(text)) == 0 {
 		err = fmt.Errorf("%s: names no host", list)

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"evbench/internal/atomicfile"
-	"evbench/site/netfile"
 	"evbench/site/osmlog"
 )
 
@@ -309,7 +308,7 @@ func readCables(name string) (*Cables, error) {
 		return nil, errors.Unwrap(err)
 	}
 	defer f.Close()
-	return ReadCables(atomicfile.Bound(f, atomicfile.MaxList))
+	return ReadCables(atomicfile.Bound(atomicfile.Text(f), atomicfile.MaxList))
 }
 
 // readLog reads a log, which may be packed by gzip as rotated logs are.
@@ -325,9 +324,5 @@ func readLog(name string) (*Log, error) {
 		defer file.Close()
 		f = file
 	}
-	text, err := netfile.Unpacked(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return Read(atomicfile.Text(text), name)
+	return Read(atomicfile.Text(f), name)
 }

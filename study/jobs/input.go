@@ -106,7 +106,7 @@ func readClasses(name string) (*Classes, error) {
 		return nil, err
 	}
 	defer f.Close()
-	classes, err := ReadClasses(atomicfile.Bound(f, atomicfile.MaxList))
+	classes, err := ReadClasses(atomicfile.Bound(atomicfile.Text(f), atomicfile.MaxList))
 	if err != nil {
 		return nil, fmt.Errorf("--classes %s: %w", name, err)
 	}
@@ -128,7 +128,7 @@ func ReadList(name string) ([]Job, error) {
 }
 
 func readList(name string, in io.Reader) ([]Job, error) {
-	list, err := Read(atomicfile.Bound(in, atomicfile.MaxList))
+	list, err := Read(atomicfile.Bound(atomicfile.Text(in), atomicfile.MaxList))
 	if err != nil {
 		return nil, proc.Usagef("%s: %w", name, err)
 	}
