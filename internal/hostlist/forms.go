@@ -2,6 +2,7 @@ package hostlist
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,12 @@ import (
 type Line struct {
 	Line int // from 1
 	Text string
+}
+
+// rewritten is how a form of a line is written in another.
+type rewritten struct {
+	from *regexp.Regexp
+	to   string
 }
 
 // An Entry is hosts with the given number of ranks each, or with an adapter each that has that
@@ -53,14 +60,30 @@ func Lines(r io.Reader) (out []Line, err error) {
 }
 
 // Read reads the hosts of a job, in one of these forms: a hostfile, mpirun's output of its
-// allocation and map, variables of Slurm and LSF, exec_host of PBS, a pe_hostfile, or ranks with their hosts. A host may appear
-// several times, and names are unchanged.
+// allocation and map, variables of Slurm and LSF, exec_host and exec_vnode of PBS, a pe_hostfile, a configuration file of Intel's
+// mpirun, a list in JSON, or ranks with their hosts. A host may appear several times, and names are unchanged.
 func Read(r io.Reader) ([]Entry, error) {
 	lines, err := Lines(r)
 	if err != nil {
 		return nil, err
 	}
+	if lines, err = ofJSON(lines); err != nil {
+		return nil, err
+	}
 	return formOf(lines)(lines)
+}
+
+// ofJSON returns the lines of a list of strings in JSON, or the lines as they are.
+func ofJSON(lines []Line) ([]Line, error) {
+	var names []string
+	if len(lines) == 0 || lines[0].Text[0] != '[' {
+		return lines, nil
+	}
+	text := strings.Join(lists.Of(lines, func(l Line) string { return l.Text }), "\n")
+	if json.Unmarshal([]byte(text), &names) != nil {
+		return lines, nil
+	}
+	return lists.Of(names, func(name string) Line { return Line{lines[0].Line, name} }), nil
 }
 
 var (
@@ -75,12 +98,24 @@ var (
 	lsfWord = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:export )?(LSB_MCPU_HOSTS|LSB_HOSTS)="?([^"]*)"?$`)
 	})
-	// Of qstat -f of PBS: hosts with the processors of each, joined by plus signs.
+	// Of qstat -f of PBS, joined by plus signs: hosts with the processors of each, or virtual nodes with what a
+	// job has of each, in brackets where they are one chunk.
 	pbsHosts = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:exec_host *= *)?([\w.-]+/\d+(?:\*\d+)?(?:\+[\w.-]+/\d+(?:\*\d+)?)*)$`)
+		return regexp.MustCompile(`^(?:exec_(?:host|vnode) *= *)?(\(?[\w.-]+(?:/\d+(?:\*\d+)?|:\w+=[^+\s]+)(?:\+\(?[\w.-]+(?:/\d+(?:\*\d+)?|:\w+=[^+\s]+))*)$`)
 	})
-	// Of a pe_hostfile of Grid Engine: host, slots, queue, processors.
-	gridHost = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\S+) +(\d+) +\S+@\S+ +\S+$`) })
+	// Lines that say the same as a hostfile in other words.
+	asHostfile = sync.OnceValue(func() []rewritten {
+		return []rewritten{
+			{regexp.MustCompile(`\s*=\s*`), "="},
+			{regexp.MustCompile(`\s*,\s*`), ","},
+			{regexp.MustCompile(`^(\S+)\s+(\d+)\s+\S+@\S+\s+\S+$`), "$1 slots=$2"},              // a pe_hostfile of Grid Engine: host, slots, queue, processors
+			{regexp.MustCompile(`^-np?\s+(\d+)\s+-hosts?\s+(\S+).*`), "$2 slots=$1"},            // a configuration file of Intel's mpirun
+			{regexp.MustCompile(`^-hosts?\s+(\S+)\s+-np?\s+(\d+).*`), "$1 slots=$2"},            // the same
+			{regexp.MustCompile(`^(\S+)\s+cpu=(\d+)(?:\s+user=\S+)?$`), "$1 slots=$2"},          // LAM
+			{regexp.MustCompile(`^([^\s,\[\]]*[^\d\s,\[\]][^\s,\[\]]*),(\d+)$`), "$1 slots=$2"}, // a table
+			{regexp.MustCompile(`^(\d+)\s+([^\s\d]\S*)$`), "$2 slots=$1"},                       // uniq -c
+		}
+	})
 	// Of Slurm's variables, as printed by env and scontrol; from the same manual.
 	slurmWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:export )?(SLURM_[A-Z_]+)="?([^"]*)"?$`) })
 	// Of SLURM_TASKS_PER_NODE, such as 4(x3).
@@ -102,8 +137,6 @@ func formOf(lines []Line) func([]Line) ([]Entry, error) {
 		return slurmHosts
 	case has(lsfWord()):
 		return lsfHosts
-	case has(gridHost()):
-		return found(gridHost())
 	case len(lines) == 1 && has(pbsHosts()):
 		return ofPBS
 	case has(rankHost()):
@@ -285,27 +318,47 @@ func lsfHosts(lines []Line) (out []Entry, err error) {
 	if len(f)%2 > 0 {
 		return nil, fmt.Errorf("line %d: LSB_MCPU_HOSTS has a host without its number of ranks", l.Line)
 	}
-	for pair := range slices.Chunk(f, 2) {
-		slots, err := parseSlots(pair[1])
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", l.Line, err)
-		}
-		out = append(out, Entry{Line: l.Line, Names: pair[:1], Slots: slots})
+	if out, err = counted(f); err != nil {
+		return nil, fmt.Errorf("line %d: %w", l.Line, err)
+	}
+	for i := range out {
+		out[i].Line = l.Line
 	}
 	return out, nil
 }
 
-// ofPBS reads a list such as node1/0*2+node2/0*2: each name has as many ranks as the number behind the star,
-// else one.
+// counted reads hosts, each with its number of ranks behind it.
+func counted(words []string) (out []Entry, err error) {
+	for pair := range slices.Chunk(words, 2) {
+		slots, err := parseSlots(pair[1])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Entry{Names: pair[:1], Slots: slots})
+	}
+	return out, nil
+}
+
+// pbsRanks is the number of ranks in an item of PBS: behind the star, or of its processes, or else of its processors.
+var pbsRanks = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{regexp.MustCompile(`\*(\d+)`), regexp.MustCompile(`:mpiprocs=(\d+)`), regexp.MustCompile(`:ncpus=(\d+)`)}
+})
+
+// ofPBS reads a list such as node1/0*2+node2/0*2 or (node1:ncpus=2:mpiprocs=2)+(node2:ncpus=2:mpiprocs=2): an item that
+// says no number of ranks is one.
 func ofPBS(lines []Line) (out []Entry, err error) {
 	l := lines[0]
-	for item := range strings.SplitSeq(pbsHosts().FindStringSubmatch(l.Text)[1], "+") {
-		name, processors, _ := strings.Cut(item, "/")
-		slots := 1
-		if _, n, ok := strings.Cut(processors, "*"); ok {
-			if slots, err = parseSlots(n); err != nil {
+	for item := range strings.SplitSeq(strings.NewReplacer("(", "", ")", "").Replace(pbsHosts().FindStringSubmatch(l.Text)[1]), "+") {
+		name, slots := item[:strings.IndexAny(item, "/:")], 1
+		for _, re := range pbsRanks() {
+			m := re.FindStringSubmatch(item)
+			if m == nil {
+				continue
+			}
+			if slots, err = parseSlots(m[1]); err != nil {
 				return nil, fmt.Errorf("line %d: %w", l.Line, err)
 			}
+			break
 		}
 		out = append(out, Entry{Line: l.Line, Names: []string{name}, Slots: slots})
 	}
@@ -313,10 +366,13 @@ func ofPBS(lines []Line) (out []Entry, err error) {
 }
 
 // hostfile reads lines of a hostfile of Open MPI ("user@name slots=4 port=22", "name"), of MPICH and
-// Intel MPI ("name:4,name:2", as mpirun's -H, too), host list expressions of Slurm ("node[001-016]"), and a host and one of its adapters
-// ("node001 mlx5_0").
+// Intel MPI ("name:4,name:2", as mpirun's -H, too), host list expressions of Slurm ("node[001-016]"), a host and one of its adapters
+// ("node001 mlx5_0"), and more hosts, all with their number of ranks or none ("n1 2 n2 2", "n1 n1 n2"). The head of a table is skipped.
 func hostfile(lines []Line) (out []Entry, err error) {
-	for _, l := range lines {
+	for i, l := range lines {
+		if i == 0 && len(lines) > 1 && tableHead().MatchString(l.Text) {
+			continue
+		}
 		entries, err := parseHosts(l.Text)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", l.Line, err)
@@ -329,12 +385,29 @@ func hostfile(lines []Line) (out []Entry, err error) {
 	return out, nil
 }
 
-// equals matches an equals sign with blanks around it.
-var equals = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s*=\s*`) })
+// tableHead is the head of a list that squeue, sinfo or a spreadsheet printed.
+var tableHead = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?i:(?:node|host)_?(?:list|names?|s)?(?:\(reason\))?(?:, *\w+)?)$`)
+})
 
 // parseHosts reads a line. Hosts of zero slots take no part.
 func parseHosts(text string) (out []Entry, err error) {
-	f := strings.Fields(equals().ReplaceAllString(text, "="))
+	for _, r := range asHostfile() {
+		text = r.from.ReplaceAllString(text, r.to)
+	}
+	f := strings.Fields(text)
+	number := func(word string) bool { return strings.Trim(word, "0123456789") == "" }
+	switch {
+	case len(f) > 1 && len(f)%2 == 0 && number(f[1]):
+		return counted(f)
+	case len(f) > 2 && !strings.ContainsAny(text, "=:"):
+		f = []string{strings.Join(f, ",")}
+	}
+	return hostsOf(f, text)
+}
+
+// hostsOf reads a line of a hostfile.
+func hostsOf(f []string, text string) (out []Entry, err error) {
 	slots, adapter, given := 1, "", false
 	for i, word := range f[1:] {
 		key, value, assigned := strings.Cut(word, "=")

@@ -16,17 +16,27 @@ const Max = 1 << 20
 
 // Expand returns the names of a host list expression in Slurm's form: names separated by commas,
 // each with ranges in brackets, such as node[001-326,400] or rack[1-2]node[1-4]. Numbers have as
-// many digits as the first of their range. O(names).
+// many digits as the first of their range. It takes node001..node326, too. O(names).
 func Expand(expr string) ([]string, error) {
 	var names []string
 	for _, item := range splitList(expr) {
-		more, err := expandItem(strings.TrimSpace(item), Max-len(names))
+		more, err := expandItem(bracketed(strings.TrimSpace(item)), Max-len(names))
 		if err != nil {
 			return nil, fmt.Errorf("host list %q: %w", Short(expr), err)
 		}
 		names = append(names, more...)
 	}
 	return names, nil
+}
+
+// bracketed writes a range of two names, node001..node326, with brackets.
+func bracketed(item string) string {
+	from, to, ok := strings.Cut(item, "..")
+	p, low, s := numbered(from)
+	if q, high, t := numbered(to); ok && p == q && s == t && low != "" && high != "" {
+		return p + "[" + low + "-" + high + "]" + s
+	}
+	return item
 }
 
 // Plain returns a host's name without its domain; an address is unchanged.

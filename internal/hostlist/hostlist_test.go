@@ -24,6 +24,7 @@ func TestExpand(t *testing.T) {
 		{"r[1-2]n[1-2],login", "r1n1 r1n2 r2n1 r2n2 login"},
 		{"n[7]", "n7"},
 		{"[1-3]", "1 2 3"},
+		{"node009..node011,x", "node009 node010 node011 x"},
 		{"a.b-c_d[1,1]", "a.b-c_d1 a.b-c_d1"},
 	} {
 		got, err := Expand(c.expr)
@@ -36,6 +37,7 @@ func TestExpandRefuses(t *testing.T) {
 		"":                             "a name is missing",
 		"a,,b":                         "a name is missing",
 		"n[1-3":                        "has no ]",
+		"n3..n1":                       "neither a number nor a range",
 		"n]1":                          "no name has the character ']'",
 		"n[3-1]":                       "neither a number nor a range",
 		"n[]":                          "neither a number nor a range",
@@ -114,7 +116,18 @@ func TestReadForms(t *testing.T) {
 		"[1,1]<stdout>:n2\n[1,0]<stdout>: n1\n":                                               "n1 1, n2 1",
 		"[prterun-n1-4242@1,1]<stdout>: n2\n[prterun-n1-4242@1,0]<stdout>: n1\n":              "n1 1, n2 1",
 		"[0] n1\n[1] n2\n": "n1 1, n2 1",
-		"n1:x,n2\n":        "line 1: slots \"x\": must be 1..4096",
+		"exec_vnode = (n1:ncpus=4:mpiprocs=2)+(n2:ncpus=2+n3:mem=9kb)\n": "n1 2, n2 2, n3 1",
+		"-n 2 -host n1 ./osu\n-host n2 -n 3 ./osu -x 1\n":                "n1 2, n2 3",
+		"[\"n1\",\n\"n[2-3]\"]\n":                                        "n1 1, n2 1, n3 1",
+		"NODELIST\nn[1-2]\n":                                             "n1 1, n2 1",
+		"n1 n1 n2 n2\n":                                                  "n1 1, n1 1, n2 1, n2 1",
+		"n1 2 n2 2\n":                                                    "n1 2, n2 2",
+		"n1, n2 , n3\n":                                                  "n1 1, n2 1, n3 1",
+		"host,ranks\nn1,2\nn2,3\n":                                       "n1 2, n2 3",
+		"      2 n1\n      1 n2\n":                                       "n1 2, n2 1",
+		"n1 cpu=2\nn2 cpu=2 user=daq\n":                                  "n1 2, n2 2",
+		"n1 2\nn2 1\n":                                                   "n1 2, n2 1",
+		"n1:x,n2\n":                                                      "line 1: slots \"x\": must be 1..4096",
 	} {
 		entries, err := Read(strings.NewReader(text))
 		var got []string

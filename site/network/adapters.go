@@ -180,6 +180,11 @@ func (r *jobReader) add(x hostlist.Entry, name string) error {
 	return nil
 }
 
+// hostToo reports whether a second word in a line is another host, and no adapter of the first.
+func (r *jobReader) hostToo(word string) bool {
+	return word != "" && r.names.count(r.names.known(word)) == 1
+}
+
 // nodes returns the adapters of a host, or the named one, and the name of the host.
 func (r *jobReader) nodes(adapter, name string) ([]Node, string, error) {
 	if adapter == "" {

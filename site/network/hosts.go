@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"evbench/internal/hostlist"
 	"evbench/internal/show"
@@ -58,6 +59,9 @@ func ReadJob(r io.Reader, n *Network) (Job, error) {
 		return Job{}, err
 	}
 	in := jobReader{net: n, names: NewHostNames(n), at: map[string]int{}, of: map[Node]string{}, known: map[string]bool{}}
+	if len(listed) == 1 && len(listed[0].Names) == 1 && in.hostToo(listed[0].Adapter) {
+		listed[0].Names, listed[0].Adapter = []string{listed[0].Names[0], listed[0].Adapter}, ""
+	}
 	for _, x := range listed {
 		for _, name := range x.Names {
 			if err := in.add(x, name); err != nil {
@@ -122,10 +126,10 @@ func NewHostNames(n *Network) *HostNames {
 	return h
 }
 
-// known returns a name as the network has it: without its domain if it lacks the full name, and in other case
-// if it has neither.
+// known returns a name as the network has it: without its domain if it lacks the full name, or without that of an
+// interface (node001-ib0), and in other case if it has none of them.
 func (h *HostNames) known(name string) string {
-	for _, called := range []string{name, hostlist.Plain(name)} {
+	for _, called := range []string{name, hostlist.Plain(name), ofInterface().ReplaceAllString(hostlist.Plain(name), "")} {
 		if h.of[called] != nil || h.count(called) > 0 {
 			return called
 		}
@@ -137,6 +141,9 @@ func (h *HostNames) known(name string) string {
 	}
 	return hostlist.Plain(name)
 }
+
+// ofInterface ends the name of a host's interface in /etc/hosts.
+var ofInterface = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[-_.](?:ib|hsn|opa|hfi|roce|eth)\d*$`) })
 
 // Find returns the host of a name, and that name, without its domain if the network lacks the full
 // name.
