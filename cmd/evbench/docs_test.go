@@ -124,7 +124,7 @@ func docSpans(text string, from int) (parts []docPart) {
 }
 
 // docTools are the programs that documents and scripts may call as they are.
-var docTools = []string{"awk", "base64", "bash", "basename", "cat", "date", "dirname", "head", "mktemp", "rm", "seq", "sh", "touch"}
+var docTools = []string{"awk", "base64", "bash", "basename", "cat", "date", "dirname", "head", "mkdir", "mktemp", "rm", "seq", "sh", "touch"}
 
 // docStubs stand for programs that the test has not, or is not to run. A launcher runs
 // here, once, what it would run on other machines.
@@ -147,6 +147,8 @@ exit 127`
 		"skopeo":        `test "$1" = copy && test $# = 3`,
 		"kubectl":       `test "$1 $2" = "apply -f" && test -f "$3"`,
 		"python3":       `test -f "$1" && test -d "$2"`,
+		"ssh-keygen":    `while [ "$1" != -f ]; do shift; done; touch "$2" "$2.pub"`,
+		"sshd":          `test "$1" = -f && test -f "$2"`,
 	}
 	for _, name := range []string{"mpirun", "nohup", "salloc", "sbatch", "srun", "ssh"} {
 		stubs[name] = launcher
