@@ -21,7 +21,7 @@ const near, nearSteps = 1.03, 2
 // Figures are what an order of messages promises, beside others. Times are message times.
 type Figures struct {
 	Time   float64
-	Least  float64 // no order over these tables takes less
+	Least  float64 // no order in steps over these tables takes less
 	Linear float64 // the linear shift in the order of ranks, as MPI's pairwise exchange
 	// Pairwise is that without barriers, where links are shared fairly; 0 where it was not counted.
 	Pairwise float64
@@ -33,7 +33,7 @@ const pairwiseHosts = 300
 
 // Figures counts them. O(messages · hops).
 func (p *Plan) Figures() (f Figures) {
-	f.Time, f.Least, f.Linear = p.Time(p.Schedule), p.Bound.Time, p.Time(p.LinearShift())
+	f.Time, f.Least, f.Linear = p.Time(p.Schedule), p.Bound.Steps, p.Time(p.LinearShift())
 	if p.Problem.Hosts <= pairwiseHosts {
 		f.Pairwise = p.Pairwise(p.LinearShift())
 	}
@@ -48,17 +48,24 @@ func (p *Plan) Figures() (f Figures) {
 func (p *Plan) Answer(f Figures) answer.Answer {
 	a := answer.Answer{Question: "In which order of messages is the exchange shortest over these tables?", Verdict: answer.Good}
 	a.Sentence = fmt.Sprintf("in this order the exchange takes %s, ", steps(f.Time))
+	in := ""
+	if p.Bound.Steps > p.Bound.Time {
+		in = " in steps"
+	}
 	switch {
-	case f.Time <= f.Least:
-		a.Sentence += "the least that these tables allow"
+	case f.Time <= f.Least*(1+round):
+		a.Sentence += "the least that these tables allow" + in
 	case f.Time <= max(near*f.Least, f.Least+nearSteps):
-		a.Sentence += fmt.Sprintf("%.1f %% above the least that these tables allow", 100*(f.Time/f.Least-1))
+		a.Sentence += fmt.Sprintf("at most %.1f %% above the least that these tables allow%s", 100*(f.Time/f.Least-1), in)
 	default:
 		a.Verdict = answer.Unknown
-		a.Sentence += fmt.Sprintf("and no order over these tables takes less than %s; whether one of less exists is not known", amount(f.Least))
+		a.Sentence += fmt.Sprintf("and no order over these tables%s takes less than %s; whether one of less exists is not known", in, amount(f.Least))
 	}
 	a.Sentence += fmt.Sprintf("; in the order of ranks it takes %s.", amount(f.Linear))
 	a.Why = []string{p.witness()}
+	if p.Bound.Steps > p.Bound.Time {
+		a.Why = append(a.Why, fmt.Sprintf("hosts that send and receive a message a step, slow ones in long steps, need %s", steps(p.Bound.Steps)))
+	}
 	if n := p.Tables.Net; n.Guess != "" {
 		a.Verdict, a.Sentence = answer.Unknown, a.Sentence+" The rates are a guess: "+n.Guess+"."
 	}
@@ -142,7 +149,7 @@ func (p *Plan) Describe(w io.Writer, f Figures) {
 		{"planned", amount(f.Time), share(f.Time), "with a barrier after each step; " + made[p.Made]},
 		{"ranks", amount(f.Linear), share(f.Linear), "linear shift with a barrier after each step"},
 		{"", amount(f.Pairwise), share(f.Pairwise), "the same without barriers, as MPI's pairwise exchange; links shared fairly"},
-		{"none", amount(f.Least), share(f.Least), "at best: all messages at once, links shared fairly"},
+		{"none", amount(p.Bound.Time), share(p.Bound.Time), "at best: all messages at once, links shared fairly"},
 	}
 	if f.Pairwise == 0 {
 		lines = append(lines[:3], lines[4:]...)

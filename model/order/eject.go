@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+
+	"evbench/internal/lists"
 )
 
 // Ejection ends for a number of phases after so many placements: DefaultSteps for each message of the
@@ -35,14 +37,17 @@ type ejector struct {
 	p      *Problem
 	s      *Schedule
 	phases int
-	stride int     // bytes of a row of full: the phases, in whole words
-	full   []uint8 // by link and phase: 1 if the link has no room
-	first  []int   // by link: its messages are owner[first+phase·room:]
-	owner  []int32 // messages, -1 for none
-	since  []int32 // by message: the placement at which it got its phase
+	stride int       // bytes of a row of full: the phases, in whole words
+	full   []uint8   // by link and phase: 1 if the link has no room
+	first  []int     // by link: its messages are owner[first+phase·most:], with the most that it carries in a phase
+	most   []int     // by link
+	room   [][]int32 // by phase and link
+	upto   []int32   // by entry: its messages stand in the first phases, so many; nil: in all
+	owner  []int32   // messages, -1 for none
+	since  []int32   // by message: the placement at which it got its phase
 	now    int32
 	weight []uint8 // by message: how hard it is to take out, at least 1
-	most   uint8   // weight
+	limit  uint8   // of weights
 	queue  []int32 // messages without a phase
 	head   int
 	cost   []uint8 // by phase: the weights at the links of a message
@@ -53,15 +58,16 @@ type ejector struct {
 }
 
 // eject removes the last phases of a schedule one after the other, down to low, and places their
-// messages in the others. It returns the shortest schedule with fewer than high phases, or nil, as it does
-// where links are slow, since phases last unequally there, and where it would take more than mostMemory.
+// messages in the others. It returns the shortest schedule with fewer than high phases, or nil.
 func (p *Problem) eject(g *Schedule, low, high, steps int) *Schedule {
-	memory := 5 * g.Phases * len(p.Links)
-	if g.Phases <= low || low < 1 || steps < 0 || p.slow() || memory > mostMemory {
+	if g.Phases <= low || low < 1 || steps < 0 {
 		return nil
 	}
 	steps = cmp.Or(steps, DefaultSteps)
-	e := p.ejector(g)
+	e := p.ejector(g, slices.Repeat([]float64{1}, g.Phases))
+	if e == nil {
+		return nil
+	}
 	limit := min(max(leastSteps, steps*p.Messages()), max(mostSteps, steps))
 	var best *Schedule
 	for e.phases > low {
@@ -78,8 +84,25 @@ func (p *Problem) eject(g *Schedule, low, high, steps int) *Schedule {
 	return best
 }
 
-func (p *Problem) ejector(g *Schedule) *ejector {
-	e := &ejector{p: p, phases: g.Phases, stride: (g.Phases + 7) &^ 7, random: 1}
+// ejector holds a schedule with phases of some lengths; it is nil where that takes more than mostMemory.
+func (p *Problem) ejector(g *Schedule, lengths []float64) *ejector {
+	e := &ejector{p: p, phases: g.Phases, stride: (g.Phases + 7) &^ 7, random: 1, most: make([]int, len(p.Links))}
+	rooms, sum := map[float64][]int32{}, 0
+	for _, x := range lengths[:g.Phases] {
+		if rooms[x] == nil {
+			rooms[x] = lists.Make(len(p.Links), func(l int) int32 {
+				e.most[l] = max(e.most[l], p.fits(l, x))
+				return int32(p.fits(l, x))
+			})
+		}
+		e.room = append(e.room, rooms[x])
+	}
+	for _, n := range e.most {
+		sum += n * g.Phases
+	}
+	if e.stride*len(p.Links)+4*sum > mostMemory {
+		return nil
+	}
 	e.s = &Schedule{hosts: g.hosts, phase: append([]int32(nil), g.phase...)}
 	e.full, e.first = make([]uint8, e.stride*len(p.Links)), make([]int, len(p.Links))
 	e.cost, e.since = make([]uint8, e.stride), make([]int32, len(g.phase))
@@ -89,11 +112,11 @@ func (p *Problem) ejector(g *Schedule) *ejector {
 		e.weight[src*p.Hosts+dst] = 1
 		longest = max(longest, 2+len(p.between(entry)))
 	})
-	e.most = uint8(max(1, min(hardest, 255/longest))) // so that a sum of them is a byte
-	sum := 0
-	for l, room := range p.Room {
+	e.limit = uint8(max(1, min(hardest, 255/longest))) // so that a sum of them is a byte
+	sum = 0
+	for l, n := range e.most {
 		e.first[l] = sum
-		sum += int(room) * g.Phases
+		sum += n * g.Phases
 	}
 	e.owner = slices.Repeat([]int32{-1}, sum)
 	for m, k := range e.s.phase {
@@ -112,9 +135,8 @@ func (e *ejector) pass(m int32) []int32 {
 }
 
 func (e *ejector) slots(l int32, k int) []int32 {
-	room := int(e.p.Room[l])
-	at := e.first[l] + k*room
-	return e.owner[at : at+room]
+	at := e.first[l] + k*e.most[l]
+	return e.owner[at : at+int(e.room[k][l])]
 }
 
 // put gives a message a phase in which its links have room.
@@ -150,7 +172,7 @@ func (e *ejector) take(m int32) {
 		}
 		e.full[int(l)*e.stride+k] = 0
 	}
-	if e.weight[m] < e.most && below(&e.random, harder) == 0 {
+	if e.weight[m] < e.limit && below(&e.random, harder) == 0 {
 		e.weight[m]++
 	}
 	e.s.phase[m] = None
@@ -211,6 +233,9 @@ func (e *ejector) insert(m int32) {
 
 func (e *ejector) choose(m int32) int {
 	phases, links := e.phases, e.pass(m)
+	if e.upto != nil {
+		phases = min(phases, int(e.upto[e.p.entry(int(m)/e.p.Hosts, int(m)%e.p.Hosts)]))
+	}
 	least := e.count(links, phases)
 	start := below(&e.random, phases)
 	any := -1

@@ -21,6 +21,7 @@ type filler struct {
 	count  []int32
 	need   []float64 // by entry: how long a message takes alone, where it is longer than 1; nil: nowhere
 	lasts  float64   // the phase, so far
+	fixed  bool      // it does not become longer
 	free   []uint64
 	some   int // blocks with a free host
 	taken  []bool
@@ -58,7 +59,7 @@ func (p *Problem) greedy() *Schedule {
 		if s.Phases%each == 0 {
 			f.sort()
 		}
-		left -= f.phase(s)
+		left -= f.phase(s, 1)
 	}
 	return s
 }
@@ -87,10 +88,13 @@ func (f *filler) begin() {
 	}
 }
 
-// needs is how long a message of each entry takes alone.
+// needs is how long a message of each entry takes alone; 0: the entry has none.
 func (p *Problem) needs() []float64 {
 	need := make([]float64, len(p.sends))
-	for e := range need {
+	for e, mask := range p.sends {
+		if mask == 0 {
+			continue
+		}
 		share := min(p.Share[p.Hosts+e%p.Hosts], p.Share[p.from[e/p.Hosts][0]])
 		for _, l := range p.between(e) {
 			share = min(share, p.Share[l])
@@ -156,10 +160,11 @@ func (f *filler) sort() {
 	}
 }
 
-// phase fills the next phase and returns how many messages it has.
-func (f *filler) phase(s *Schedule) (placed int) {
+// phase fills the next phase, of that length, and returns how many messages it has.
+func (f *filler) phase(s *Schedule, length float64) (placed int) {
 	p := f.p
 	f.clear()
+	f.lasts = length
 	for _, e := range f.order {
 		b, dst := int(e)/p.Hosts, int(e)%p.Hosts
 		can := f.mask[e] & f.free[b]
@@ -191,6 +196,9 @@ func (f *filler) clear() {
 }
 
 func (f *filler) fits(entry int) bool {
+	if f.fixed && f.need[entry] > f.lasts*(1+round) {
+		return false
+	}
 	for _, l := range f.p.between(entry) {
 		if f.used[l] < f.p.Room[l] && f.need == nil {
 			continue

@@ -2,9 +2,10 @@
 // forwarding tables that a network has?
 //
 // The network has any shape, and its tables stay as they are: only the phase of each message is
-// chosen. In one phase no link carries more messages than it has room for while the slowest of them is
-// sent, so none waits for another. A bound holds for every order: the messages whose path has a link cannot take
-// fewer phases than that link needs (Bound). To colour messages such that those with a common link
+// chosen. In one phase no link carries more messages than it has room for, so none waits for another. Where links are
+// slower than a message, phases have lengths: one lasts as long as its slowest link needs for what it carries, and in
+// a long one messages share links (lengths.go). A bound holds for every order: the messages whose path has a link
+// cannot take less than that link needs (Bound). To colour messages such that those with a common link
 // differ is NP-hard where paths are given (path colouring), but one or a few links mostly decide, and
 // then a simple rule attains the bound. Best takes the best of
 //
@@ -264,19 +265,27 @@ type Bound struct {
 	Time float64 // in message times
 	Link int     // the witness, -1 without messages
 	Load int     // its messages
+	// Steps is how long every order in steps takes at least, where slow messages need long ones: Time, or more.
+	Steps float64
 }
 
-// Bound returns the most time that one link needs; of several such links, one between switches.
+// Bound returns the most time that one link needs; of several such links, one between switches. Where steps have
+// lengths, the messages of one link need no whole number of them.
 func (p *Problem) Bound() (b Bound) {
 	b.Link = -1
-	for l, load := range p.Loads() {
+	slow, loads := p.slow(), p.Loads()
+	for l, load := range loads {
 		time := float64((load + p.Room[l] - 1) / p.Room[l])
-		if p.Share[l] < 1 {
-			time = float64(load) / p.Share[l]
+		if p.Share[l] < 1 || slow {
+			time = float64(load) / float64(p.Room[l]) / p.Share[l]
 		}
 		if time > b.Time || time == b.Time && time > 0 && l >= 2*p.Hosts && b.Link < 2*p.Hosts {
 			b.Time, b.Link, b.Load = time, l, int(load)
 		}
+	}
+	b.Steps = b.Time
+	if slow {
+		b.Steps = max(b.Time, p.inSteps(loads))
 	}
 	return b
 }
@@ -307,19 +316,19 @@ func (p *Problem) Time(s *Schedule) float64 {
 	return time
 }
 
-// walk returns the Time of a schedule, and whether it is free of contention: no link needs longer for
-// the messages of a phase than the slowest of them. With only free it ends at the first that does.
+// walk returns the Time of a schedule, and whether it is free of contention: no link needs longer than 1 for the
+// messages of a phase. With only free it ends at the first that does.
 func (p *Problem) walk(s *Schedule, onlyFree bool) (time float64, free bool) {
 	first, in := s.byPhase()
 	used, touched := make([]int32, len(p.Links)), []int32(nil)
 	free = true
 	for k := 0; k < s.Phases && (free || !onlyFree); k++ {
-		longest, alone := 0.0, 1.0 // of the links, and of the slowest message
+		longest := 0.0
 		add := func(l int32) {
 			if used[l]++; used[l] == 1 {
 				touched = append(touched, l)
 			}
-			longest, alone = max(longest, p.need(l, used[l])), max(alone, 1/p.Share[l])
+			longest = max(longest, p.need(l, used[l]))
 		}
 		for _, m := range in[first[k]:first[k+1]] {
 			src, dst := int(m)/s.hosts, int(m)%s.hosts
@@ -334,7 +343,7 @@ func (p *Problem) walk(s *Schedule, onlyFree bool) (time float64, free bool) {
 		}
 		touched = touched[:0]
 		time += longest
-		free = free && longest <= alone*(1+1e-9)
+		free = free && longest <= 1
 	}
 	return time, free
 }
@@ -375,17 +384,23 @@ func (s *Schedule) byPhase() (first, in []int32) {
 
 // Best returns the shortest order found. steps are those of Options.
 func Best(p *Problem, steps int) *Schedule {
-	b := p.Bound()
+	b, slow := p.Bound(), p.slow()
 	best, least := (*Schedule)(nil), math.Inf(1)
 	for s := range p.Formulas() {
-		if t, free := p.walk(s, true); free && t < least {
+		if t, free := p.walk(s, !slow); (free || slow) && t < least {
 			best, least = s, t
 		}
 	}
-	if best != nil && least <= b.Time {
+	if best != nil && least <= b.Steps {
 		return best
 	}
 	g := p.fill(b.Time)
+	if slow {
+		if best == nil || p.Time(g) < least {
+			best = g
+		}
+		return p.inLengths(best, steps)
+	}
 	high := g.Phases
 	if best != nil {
 		high = min(high, int(least))

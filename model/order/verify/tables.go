@@ -65,6 +65,8 @@ func (r *routes) counts() []int32 { return make([]int32, r.net.Nodes()<<8) }
 
 func at(l link) int { return int(l.Node)<<8 | int(l.Port) }
 
+func linkAt(i int) link { return link{Node: network.Node(i >> 8), Port: uint8(i)} }
+
 // walk returns the links of a message until the next call, or nil if it does not arrive. The first is the source's.
 func (r *routes) walk(src, dst network.Node) []link {
 	out := append(r.way[:0], link{Node: src, Port: 1})
