@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"evbench/barrier"
 	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/failover"
+	"evbench/internal/atomicfile"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
@@ -41,7 +43,7 @@ func (p *Planned) File() results.PlanFile {
 // Facts are the results of a case as far as they are known beforehand.
 func (p *Planned) Facts(s *scenario.Scenario) results.Case {
 	return results.Case{
-		Name: p.Name, Mode: p.Mode, Barrier: p.Barrier, Schedule: p.Schedule, Routing: p.Plan.Routing, Failures: p.FailureTexts(p.Plan.Tree),
+		Name: p.Name, Mode: p.Mode, Barrier: p.Barrier, Schedule: schedules.Named(p.Schedule), Routing: p.Plan.Routing, Failures: p.FailureTexts(p.Plan.Tree),
 		Sizes: s.Sizes(p.Case).String(), Control: p.Control, Deliver: s.Deliver, Check: s.Check, PlanHash: p.Prediction.PlanHash,
 		Rates: results.Rates{Phases: p.Prediction.Phases, Bound: p.Prediction.Bound},
 	}
@@ -124,7 +126,7 @@ func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 		return Planned{}, err
 	}
 	return Planned{Case: c, Plan: p, Prediction: results.Prediction{
-		Case: c.Name, Schedule: c.Schedule, Objective: string(p.Objective), Routing: p.Routing, PlanHash: p.Hash(),
+		Case: c.Name, Schedule: schedules.Named(c.Schedule), Objective: string(p.Objective), Routing: p.Routing, PlanHash: p.Hash(),
 		Phases: p.Phases(), Bound: p.Bound.Phases, Efficiency: efficiency, Made: time.Now().UTC(),
 	}}, nil
 }
@@ -231,7 +233,23 @@ func build(s *scenario.Scenario, c scenario.Case, t *topology.Tree, o plan.Optio
 	if n, ok := s.Network.(Planner); ok {
 		return n.Plan(c, t)
 	}
-	return plan.Build(t, o)
+	file, own := strings.CutPrefix(o.Schedule, schedules.FilePrefix)
+	if !own {
+		return plan.Build(t, o)
+	}
+	f, err := atomicfile.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var p *plan.Plan
+	if o.Own, err = plan.ReadOwn(f); err == nil {
+		p, err = plan.Build(t, o)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return p, nil
 }
 
 // after returns the tree after a step; dead is the links held down by timed failures.

@@ -12,7 +12,7 @@ import (
 const maxWeights = 1 << 16
 
 // Judge has verify read the plan from its file form, with the witness of its bound. Contention is
-// an offence only if the plan promises none. Judge skips a plan without a schedule, as it has no
+// an offence only if the plan promises none, which a schedule of the user's own does not. Judge skips a plan without a schedule, as it has no
 // file.
 func (p *Plan) Judge() error {
 	switch {
@@ -33,7 +33,7 @@ func (p *Plan) Judge() error {
 	if err != nil {
 		return fmt.Errorf("the judge cannot read the plan: %w", err)
 	}
-	if r := verify.Check(f, verify.Options{AllowContention: !p.Pinned(), Bound: true}); !r.Valid {
+	if r := verify.Check(f, verify.Options{AllowContention: !p.Pinned() || p.own, Bound: true}); !r.Valid {
 		return fmt.Errorf("the judge refuses the plan: %s (%d offences)", r.Offences[0].Text, r.Total)
 	}
 	return nil

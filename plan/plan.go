@@ -54,6 +54,8 @@ type Plan struct {
 	// Hosts are the names of the servers, by rank, for the file; nil where the servers have none.
 	Hosts []Host
 
+	own bool // the schedule is somebody else's: its messages may meet on links
+
 	// Over are the tables that the messages take, in a network of any shape; nil in a tree. Then
 	// Tree is the servers alone.
 	Over Over
@@ -89,6 +91,8 @@ type Host struct {
 type Options struct {
 	// Schedule is a name of scheduler.Names; "" plans without a schedule.
 	Schedule string
+	// Own is a plan whose schedule is taken, in place of one that Schedule names (see ReadOwn).
+	Own *Plan
 	// Routing is a name of Routings. "" means pinned where the schedule chooses spines, else ftree.
 	Routing string
 	// Objective is what fors makes least. "" means schedules.FewestPhases.
@@ -136,7 +140,7 @@ func Build(t *topology.Tree, o Options) (*Plan, error) {
 	if err := p.begin(o); err != nil {
 		return nil, err
 	}
-	if o.Schedule == "" {
+	if o.Schedule == "" && o.Own == nil {
 		p.Bound = scheduler.LowerBound(t, scheduler.Options{})
 	} else if err := p.schedule(o); err != nil {
 		return nil, err
@@ -170,7 +174,13 @@ func (p *Plan) begin(o Options) (err error) {
 }
 
 func (p *Plan) schedule(o Options) (err error) {
-	p.Schedule, p.Bound, err = scheduler.ByName(o.Schedule, p.Tree, o.forScheduler())
+	if o.Own != nil {
+		p.own = true
+		p.Schedule, err = o.Own.on(p.Tree, cmp.Or(o.Routing, routing.Pinned) == routing.Pinned)
+		p.Bound = scheduler.LowerBound(p.Tree, o.forScheduler())
+	} else {
+		p.Schedule, p.Bound, err = scheduler.ByName(o.Schedule, p.Tree, o.forScheduler())
+	}
 	if err != nil {
 		return err
 	}

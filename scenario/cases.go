@@ -10,6 +10,7 @@ import (
 	"evbench/barrier"
 	"evbench/builder"
 	"evbench/builder/modes"
+	"evbench/internal/atomicfile"
 	"evbench/internal/lists"
 	"evbench/internal/yamldoc"
 	"evbench/routing"
@@ -144,7 +145,7 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 	rows := caseFields(&c, &draws, servers)
 	c.Failover = d.failoverAt(e.f.Get("failover"), d.failover)
 	d.set(e.f, rows)
-	good := d.set(e.f, rows, "mode", "barrier", "schedule", "routing", "objective") && !c.Failover.wrong()
+	good := d.schedule(e.f.Get("schedule"), s, &c) && d.set(e.f, rows, "mode", "barrier", "routing", "objective") && !c.Failover.wrong()
 	if good {
 		d.combine(e, s, &c)
 	}
@@ -172,6 +173,39 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 		d.Fail(d.failoverField(e), "%v", err)
 	}
 	return c
+}
+
+// schedule reads the schedule of a case: a name, or the file of the user's own.
+func (d *document) schedule(at field, s *Scenario, c *Case) bool {
+	if !at.Given() {
+		return true
+	}
+	if !at.Group() {
+		return d.scalar(at, choice(&c.Schedule, "schedule", append(allSchedules(), noSchedule)...))
+	}
+	file := ""
+	rows := ownFields(&file)
+	f := d.Mapping(at, rows.names())
+	switch {
+	case !d.set(f, rows):
+		return false
+	case file == "":
+		d.Fail(at, "names no file; write schedule: {file: my-plan.txt}")
+		return false
+	case s.Network != nil:
+		d.Fail(at, "a network that is no tree takes no schedule from a file")
+		return false
+	}
+	c.Schedule = schedules.FilePrefix + file
+	if d.files == nil {
+		return true // results hold the plan
+	}
+	opened, err := atomicfile.Open(file)
+	if err != nil {
+		d.Fail(f.Get("file"), "%v", err)
+		return false
+	}
+	return opened.Close() == nil
 }
 
 func (d *document) combine(e entry, s *Scenario, c *Case) {
@@ -295,7 +329,7 @@ func (s *Scenario) each(check func(*Case) error) error {
 // choosesPaths reports whether the schedule has its own paths. With pinned routing, paths for other
 // schedules are searched, and may not exist.
 func (c *Case) choosesPaths() bool {
-	return strings.HasPrefix(c.Schedule, schedules.FORS) || strings.HasPrefix(c.Schedule, schedules.RepairPrefix)
+	return strings.HasPrefix(c.Schedule, schedules.FilePrefix) || strings.HasPrefix(c.Schedule, schedules.FORS) || strings.HasPrefix(c.Schedule, schedules.RepairPrefix)
 }
 
 // numbers sets sources, assign, window and credits, which some modes have.

@@ -191,7 +191,7 @@ func matrixFields(c *Case, draws *uint64, servers int) group {
 	return group{
 		{"mode", to((*string)(&c.Mode), enum(append(modes.Names(), slices.Sorted(maps.Keys(modeAlias))...)...), oneOf("mode", modes.Names(), modeAlias)), "in phases, in any order, with each server at its own pace, or in the order of a plan with tokens"},
 		{"barrier", choice(&c.Barrier, "barrier", barriers()...), "between the phases of synchronised cases"},
-		{"schedule", choice(&c.Schedule, "schedule", append(allSchedules(), noSchedule)...), "order of the messages"},
+		{"schedule", nested(either(enum(append(allSchedules(), noSchedule)...), object(ownFields(new(string)), "file"))), "order of the messages"},
 		{"routing", choice(&c.Routing, "routing", allRoutings()...), "paths of the messages"},
 		{"objective", choice(&c.Objective, "objective", schedules.Objectives()...), "what the schedule fors makes least; paths: one from a leaf to a server, which tables can hold"},
 		{"failures", nested(list(failureShape)), "links that are dead, and that die"},
@@ -203,6 +203,11 @@ func matrixFields(c *Case, draws *uint64, servers int) group {
 		{"assign", choice(&c.Assign, "assign", builder.Assigners()...), "unsynchronised: next: a server that has room gets the next event; balanced: by size, longest first to the least loaded"},
 		{"failover", nested(failoverShape), "what is done about links that die or come back"},
 	}
+}
+
+// ownFields are the fields of a schedule of the user's own.
+func ownFields(file *string) group {
+	return group{{"file", word(file), "a plan file: its phases and, with routing pinned, its paths"}}
 }
 
 func caseFields(c *Case, draws *uint64, servers int) group {

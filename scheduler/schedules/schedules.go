@@ -4,7 +4,9 @@ package schedules
 
 import (
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 )
 
 // The schedules. RepairPrefix goes before the name of one of them.
@@ -18,9 +20,20 @@ const (
 	FORSPublished    = "fors-published"
 	RepairPrefix     = "repair:"
 
+	// FilePrefix goes before the name of a plan file, whose phases are the schedule.
+	FilePrefix = "file:"
+
 	// PathColoring is the best order of messages over given tables (evbench/model/order).
 	PathColoring = "path-coloring"
 )
+
+// Named is the name of a schedule for people: of a file without its folder.
+func Named(schedule string) string {
+	if file, own := strings.CutPrefix(schedule, FilePrefix); own {
+		return FilePrefix + path.Base(file)
+	}
+	return schedule
+}
 
 // MaxWindow bounds the exchanges that are planned together where fragments differ in size.
 const MaxWindow = 16

@@ -1,0 +1,37 @@
+package plan
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+
+	"evbench/plan/verify"
+	"evbench/scheduler"
+	"evbench/topology"
+)
+
+// ReadOwn is Read of a plan that somebody wrote to have it measured: a complete exchange whose messages may
+// meet on links, also over the paths that it chooses.
+func ReadOwn(r io.Reader) (*Plan, error) {
+	f, err := verify.ReadAtMost(r, math.MaxInt)
+	if err != nil {
+		return nil, err
+	}
+	if report := verify.Check(f, verify.Options{AllowContention: true, First: 1}); !report.Valid {
+		return nil, notComplete(report.Offences[0].Text)
+	}
+	return restore(f)
+}
+
+// on returns the schedule of a plan for a tree of the same servers, which may have other dead links: with its
+// paths, if they are asked for and the plan has them.
+func (p *Plan) on(t *topology.Tree, paths bool) (*scheduler.Schedule, error) {
+	same := reflect.DeepEqual(p.Tree.Options(), t.Options())
+	reads, builds := p.Tree.RoleLists()
+	if r, b := t.RoleLists(); !same || r != reads || b != builds {
+		return nil, fmt.Errorf("the schedule of the file is for %s with %d servers, and the network is %s with %d: both need the same servers with the same roles, spines and cables",
+			p.Tree.Notation(), p.Tree.Servers(), t.Notation(), t.Servers())
+	}
+	return scheduler.FromMessages(p.Schedule.Name, t, paths && p.Pinned(), p.Schedule.All()), nil
+}
