@@ -193,9 +193,9 @@ func credits(c scenario.Case) (events, async int) {
 }
 
 // timeout is how long a case may make no progress. Without a barrier all fragments of the events in
-// flight arrive in parallel, and no event completes before nearly all of them have arrived. So the
-// time-out is at least four times the predicted time of these events, since workers report after
-// half of it. Events may be large.
+// flight arrive in parallel, and none is whole before nearly all of their bytes have arrived. Where the
+// transport sees whole fragments only, that is no standstill: the time-out is at least four times the
+// predicted time of these events, which may be large.
 func (r *runner) timeout(m *measured) time.Duration {
 	info := r.f.Info()
 	if m.Mode == modes.Sync || info.RateBitPerSec == 0 || m.Prediction.Efficiency == 0 {

@@ -64,6 +64,7 @@ type event struct {
 	missing int
 	got     []uint64 // bit per source
 	touched time.Duration
+	turn    uint64 // of its beginning
 }
 
 type closed struct {
@@ -80,6 +81,8 @@ type Assembler struct {
 	rank    int
 	roles   Roles
 	events  []event
+	begun   uint64
+	newest  []uint64 // by source: the latest beginning of an event that has its fragment
 	old     [remembered]closed
 	nextOld int
 	counts  [verdicts]uint64
@@ -89,7 +92,7 @@ type Assembler struct {
 // NewAssembler returns an Assembler for the server of the given rank. An event has one fragment
 // from each reader, and at most open events are under way at once.
 func NewAssembler(rank int, roles Roles, open int) *Assembler {
-	a := &Assembler{rank: rank, roles: roles, events: make([]event, open)}
+	a := &Assembler{rank: rank, roles: roles, events: make([]event, open), newest: make([]uint64, roles.Servers)}
 	for i := range a.events {
 		a.events[i].got = make([]uint64, (roles.Servers+63)/64)
 	}
@@ -108,7 +111,8 @@ func (a *Assembler) Begin(now time.Duration, id uint64, epoch uint32) (slot int,
 			continue
 		}
 		clear(e.got)
-		*e = event{id: id, epoch: epoch, open: true, missing: a.roles.Sources(), got: e.got, touched: now}
+		a.begun++
+		*e = event{id: id, epoch: epoch, open: true, missing: a.roles.Sources(), got: e.got, touched: now, turn: a.begun}
 		return i, nil
 	}
 	return 0, fmt.Errorf("event %d: %d open: %w", id, len(a.events), ErrFull)
@@ -150,6 +154,7 @@ func (a *Assembler) judge(now time.Duration, h Header, intact bool) Verdict {
 	e.got[word] |= bit
 	e.missing--
 	e.touched = now
+	a.newest[h.Source] = max(a.newest[h.Source], e.turn)
 	if e.missing > 0 {
 		return Accepted
 	}
@@ -179,7 +184,17 @@ func (a *Assembler) Abandon(id uint64) {
 	}
 }
 
-// Expire finds the open event that has gone longest without a fragment. If that is more than limit,
+// Coming notes that bytes of a source arrive. They are progress of the open events that lack its
+// fragment, but for those that a later event's fragment has overtaken.
+func (a *Assembler) Coming(now time.Duration, source int) {
+	for i := range a.events {
+		if e := &a.events[i]; e.open && e.turn > a.newest[source] {
+			e.touched = now
+		}
+	}
+}
+
+// Expire finds the open event that has gone longest without progress. If that is more than limit,
 // Expire abandons the event and returns it.
 func (a *Assembler) Expire(now, limit time.Duration) (id uint64, missing []int, expired bool) {
 	oldest := -1

@@ -125,6 +125,23 @@ func TestExpire(t *testing.T) {
 	expect.True(t, a.Missing(0) == nil, "an expired event still waits")
 }
 
+// Bytes that come from a source are progress of the events that lack its fragment, but not of one that
+// a later fragment of the source has overtaken: that is lost.
+func TestComing(t *testing.T) {
+	a := builder.NewAssembler(me, builder.Roles{Servers: 3}, 2)
+	for id := range uint64(2) {
+		expect.Must(t, expect.Err(a.Begin(0, id, 0)))
+	}
+	a.Coming(10, 2)
+	_, _, ok := a.Expire(15, 10)
+	expect.True(t, !ok, "an event that gets on expired")
+	v := a.Add(16, frag(1, 2), true)
+	expect.MustTrue(t, v == builder.Accepted, "%v", v)
+	a.Coming(20, 2)
+	id, missing, ok := a.Expire(21, 10)
+	expect.True(t, ok && id == 0 && slices.Equal(missing, []int{0, 1, 2}), "Expire = %d, %v, %v; want event 0, which was overtaken", id, missing, ok)
+}
+
 // The Assembler against a dumb second version on random arrivals.
 func TestAgainstMap(t *testing.T) {
 	const sources, window = 70, 3 // two words of bits

@@ -16,7 +16,8 @@ import (
 //
 // Peers may be nil: all joined servers by position, at the addresses they gave. Credits 0 means 1,
 // Deliver "" builder.DeliverBuffer, Check "" builder.CheckHeader, Interval 0 one second, Timeout 0 ten
-// seconds. Half of Timeout must be longer than a phase takes; see Allow for links that are down.
+// seconds. Workers count bytes as progress where their transport can; where it cannot, Timeout must be
+// longer than a phase takes. See Allow for links that are down.
 type Case struct {
 	wire.Case
 
@@ -78,21 +79,18 @@ func (c Case) validate() error {
 	return nil
 }
 
-// patience is how long a worker may be silent. The rest of the time-out is for finding the server
-// to blame.
-func (c Case) patience() time.Duration { return c.Timeout * 3 / 4 }
-
 // standstill is how long all servers together may make no progress: workers that can detect it
-// report it long before. The controller asks them once in pingEvery.
-func (c Case) standstill() time.Duration { return max(c.Timeout, 4*pingEvery) }
+// report it before, after Timeout. The controller asks them once in pingEvery.
+func (c Case) standstill() time.Duration { return max(c.Timeout*3/2, 4*pingEvery) }
 
-// openTime is how long all workers together may make no progress in opening connections.
+// openTime is how long all workers together may make no progress in opening connections, which each
+// reports before.
 func (c Case) openTime() time.Duration {
 	most := 0
 	for _, paths := range c.Standby {
 		most = max(most, len(paths))
 	}
-	return wire.OpenTime(c.patience(), len(c.Peers), most)
+	return wire.OpenTime(c.standstill(), len(c.Peers), most)
 }
 
 // inFlight is how many events a server has in flight in a part without schedule.
@@ -105,7 +103,6 @@ func (c Case) inFlight() uint64 {
 
 func (c Case) configure(run uint32, rank int) wire.Configure {
 	cfg := wire.Configure{Run: run, Rank: rank, Case: c.Case}
-	cfg.Timeout = c.Timeout / 2
 	if c.Standby != nil {
 		cfg.Standby = c.Standby[rank]
 	}

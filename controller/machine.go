@@ -52,6 +52,8 @@ type times struct {
 	began   time.Duration // of the case
 	counts  bool          // the counted part has begun
 	moved   time.Duration // last known progress of a server
+	soothed time.Duration // last reassurance
+	stepped time.Duration // last end of an exchange anywhere
 	allowed time.Duration // until then no progress is expected, see allow
 }
 
@@ -148,7 +150,7 @@ func (m *machine) broadcast(msg wire.Message) {
 }
 
 func (m *machine) enter(now time.Duration, s state) {
-	m.state, m.since, m.moved = s, now, now
+	m.state, m.since, m.moved, m.stepped = s, now, now, now
 	m.giveUp()
 }
 
@@ -171,6 +173,7 @@ func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 	case wire.Pong:
 		if msg.Moves != w.moves {
 			w.moves, m.moved = msg.Moves, now
+			m.reassure(now)
 		}
 	case wire.Ready:
 		m.moved = now
@@ -290,7 +293,7 @@ func (m *machine) progress(now time.Duration, rank int, exchange uint64) {
 	}
 	w := &m.workers[rank]
 	if exchange > w.done {
-		w.done, m.moved = exchange, now
+		w.done, m.moved, m.stepped = exchange, now, now
 	}
 	m.advance(now)
 }

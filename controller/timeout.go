@@ -52,8 +52,8 @@ func (m *machine) silent(now time.Duration) {
 	}
 	for rank := range m.workers {
 		w := &m.workers[rank]
-		if w.totals == nil && now-w.heard >= m.c.patience() {
-			m.fail(now, rank, fmt.Errorf("no sign of life for %v", m.c.patience()))
+		if w.totals == nil && now-w.heard >= m.c.Timeout {
+			m.fail(now, rank, fmt.Errorf("no sign of life for %v", m.c.Timeout))
 		}
 	}
 }
@@ -95,6 +95,15 @@ func (m *machine) allow(now, d time.Duration) {
 	m.broadcast(wire.Patience{Run: m.run, For: d})
 }
 
+// reassure tells workers that wait for others in a schedule that bytes still move somewhere: they
+// cannot know. It does so only where exchanges take long.
+func (m *machine) reassure(now time.Duration) {
+	if m.state > configuring && m.section.mode != modes.Unsync && now >= m.allowed && now-m.stepped >= m.c.Timeout/2 && now-m.soothed >= m.c.Timeout/8 {
+		m.soothed = now
+		m.broadcast(wire.Patience{Run: m.run})
+	}
+}
+
 // away tells the machine that it was not run for gap: the process or the computer was stopped.
 // Running deadlines move by gap.
 func (m *machine) away(now, gap time.Duration) {
@@ -115,7 +124,7 @@ func (m *machine) away(now, gap time.Duration) {
 }
 
 func (m *machine) late(now time.Duration) {
-	limit := m.c.patience()
+	limit := m.c.Timeout
 	if c := m.change; c == nil || m.state != measuring || now-max(c.since, m.allowed) < limit {
 		return
 	}

@@ -103,7 +103,7 @@ func topFields(t *top) group {
 		{"trace", onOff(&t.Trace), "keep what each server did, for evbench trace and evbench why"},
 		{"control", onOff(&t.Control), "a healthy linear shift in every round, which the others are compared with"},
 		{"seed", seed(&t.Seed), "of everything random"},
-		{"timeout", lasts(&t.Timeout, minTimeout, maxTimeout), "a worker without progress for so long counts as lost"},
+		{"timeout", lasts(&t.Timeout, minTimeout, maxTimeout), "a worker that moves no byte for so long counts as lost"},
 		{"deliver", choice(&t.Deliver, "way to deliver", builder.DeliverBuffer, builder.DeliverDiscard).flag("`HOW` fragments are received: buffer, discard"), "buffer: each fragment is stored in its event; discard: it is read and thrown away"},
 		{"check", choice(&t.Check, "check", builder.CheckHeader, builder.CheckPayload), "header, or CRC-32C of every byte"},
 		{"preset", choice(&t.preset, "preset", thesis), "60 s synchronised, 300 s unsynchronised, 5 s interval"},

@@ -134,6 +134,11 @@ type Endpoint interface {
 	// if the transport can tell, else 0.
 	Retransmits() uint64
 
+	// Moved returns two numbers, one for each direction, that grow whenever bytes of data move to or
+	// from a peer, within messages too; 0 if the transport sees whole messages only. Any goroutine
+	// may call it.
+	Moved(peer int) (out, in uint64)
+
 	// Close unblocks every call with ErrClosed and frees what was opened.
 	Close() error
 }

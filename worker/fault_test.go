@@ -126,13 +126,13 @@ func TestLostFragment(t *testing.T) {
 		c := lasting(4, mode, time.Hour)
 		began := time.Now()
 		o, err := r.ctl.RunCase(t.Context(), c)
-		want, lost := "server 12: nothing for 2s from server 11", uint64(1)
+		want, lost := "server 12: nothing for 4s from server 11", uint64(1)
 		if mode == modes.Ordered { // servers cannot tell what is lost from what waits its turn
 			want, lost = "no fragment from server 11; server 11 sent it", 0
 		}
 		expect.Error(t, err, "measurement", want)
 		d := time.Since(began)
-		expect.True(t, d <= c.Timeout, "ended after %v, time-out %v", d, c.Timeout)
+		expect.True(t, d <= c.Timeout*3/2, "ended after %v, time-out %v", d, c.Timeout)
 		expect.True(t, !o.Complete && o.Lost == lost && o.Servers[2].Lost == lost, "outcome %+v; want %d events lost", o, lost)
 	})
 }
@@ -170,7 +170,7 @@ func withPeers(c controller.Case) controller.Case {
 	return c
 }
 
-// A worker that hangs, but whose control connection still answers, is named within the time-out.
+// A worker that hangs, but whose control connection still answers, is named soon after the time-out.
 func TestHungWorker(t *testing.T) {
 	inModes(t, func(t *testing.T, mode modes.Mode) {
 		r := newRig(t, 5)
@@ -190,7 +190,7 @@ func TestHungWorker(t *testing.T) {
 		var ce *controller.CaseError
 		expect.True(t, errors.As(err, &ce) && slices.Equal(ce.Servers, []int{13}), "error %#v; want server 13 at fault", ce)
 		d := time.Since(began)
-		expect.True(t, d <= c.Timeout+time.Second, "ended after %v, time-out %v", d, c.Timeout)
+		expect.True(t, d <= c.Timeout*3/2, "ended after %v, time-out %v", d, c.Timeout)
 		close(freed)
 	})
 }

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"evbench/controller/wire"
@@ -172,15 +173,22 @@ func (f *freeRunning) overdue() error {
 		return nil
 	}
 	f.look.Store(false)
-	now := f.now()
+	now, missing := f.now(), f.missing()
+	f.flowing(func(peer int, out, in bool) {
+		if in && slices.Contains(missing, peer) {
+			f.moved = now
+		}
+		if out {
+			f.posted = now
+		}
+	})
 	switch {
 	case f.closed < f.opened && now-f.moved >= f.c.Timeout:
 		id := f.id(f.closed)
-		missing := f.fragments.asm.Missing(id)
 		f.fragments.asm.Abandon(id)
 		return &overdueError{event: id, missing: missing}
 	case f.busy && now-f.posted >= f.c.Timeout:
-		return &overdueError{event: f.id(f.sending), missing: f.missing()}
+		return &overdueError{event: f.id(f.sending), missing: missing}
 	}
 	return nil
 }

@@ -29,8 +29,8 @@ type job struct {
 	load    *results.Load             // of the machine in the counted part; nil: not recorded
 	next    *wire.Hold                // with the plan of the next PlanUpdate; nil: that has it
 
-	steps atomic.Uint64         // of opening connections and allocating memory
-	meter atomic.Pointer[meter] // of the loop; nil until the loop exists
+	steps   atomic.Uint64        // of opening connections and allocating memory
+	running atomic.Pointer[loop] // loop, for other goroutines; nil until it exists
 
 	cancel   context.CancelCauseFunc // ends the loop
 	released chan struct{}           // closed when the connections are no longer needed
@@ -149,7 +149,7 @@ func (j *job) changePlan(m wire.PlanUpdate) error {
 
 func (j *job) mode(conns Connections, r *reporter) (mode, error) {
 	j.loop = newLoop(j.c, conns, j.mailbox, r, j.o.Conn)
-	j.meter.Store(&j.loop.meter)
+	j.running.Store(j.loop)
 	switch {
 	case j.c.Mode == modes.FreeRunning:
 		return newFreeRunning(j.loop), nil
@@ -178,7 +178,7 @@ func (j *job) watch(ctx context.Context) {
 		if until := j.allowed.Load(); until != nil {
 			w.allowed = until.Sub(l.base)
 		}
-		if w.still(now, l.meter.moves.Load(), l.meter.busy.Load()) {
+		if w.still(now, l.moves(), l.meter.busy.Load()) {
 			j.cancel(errStuck)
 			return
 		}

@@ -35,6 +35,7 @@ type loop struct {
 	before   reading      // of the meter when the counted part began
 	counting chan reading // before, sent once
 	look     atomic.Bool  // the watchdog asks the loop to check for overdue work
+	flows    []flow       // by peer, at the last check
 
 	plans     plans
 	fragments *fragments
@@ -58,7 +59,7 @@ type allotted struct {
 
 func newLoop(c wire.Configure, conns Connections, d *mailbox, r *reporter, conn wire.Conn) *loop {
 	l := &loop{
-		c: c, n: len(c.Peers), conns: conns, ep: conns.Endpoint, mailbox: d, report: r, conn: conn, base: time.Now(),
+		c: c, n: len(c.Peers), conns: conns, ep: conns.Endpoint, mailbox: d, report: r, conn: conn, base: time.Now(), flows: make([]flow, len(c.Peers)),
 		trace: newTracer(c.Trace), counting: make(chan reading, 1), plans: plans{{epoch: c.Epoch, mode: c.Mode, row: c.Row}},
 	}
 	l.roles = c.Roles()
@@ -200,6 +201,31 @@ func (l *loop) flush() error {
 	err := l.ep.Post(l.post)
 	l.post = l.post[:0]
 	return err
+}
+
+// moves grows with each step and with bytes of data; any goroutine may ask.
+func (l *loop) moves() uint64 {
+	sum := l.meter.moves.Load()
+	for peer := range l.n {
+		out, in := l.ep.Moved(peer)
+		sum += out + in
+	}
+	return sum
+}
+
+// A flow is what the loop has seen of the bytes of a peer.
+type flow struct{ out, in uint64 }
+
+// flowing tells moved which peers' bytes have moved since the last call.
+func (l *loop) flowing(moved func(peer int, out, in bool)) {
+	for peer := range l.flows {
+		var f flow
+		f.out, f.in = l.ep.Moved(peer)
+		if old := l.flows[peer]; f != old {
+			moved(peer, f.out != old.out, f.in != old.in)
+		}
+		l.flows[peer] = f
+	}
 }
 
 // upkeep reads the transport's counters when the sampler has asked for it.

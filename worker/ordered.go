@@ -288,6 +288,7 @@ func (o *ordered) overdue() error {
 	}
 	o.look.Store(false)
 	now := o.now()
+	o.flowing(func(int, bool, bool) { o.moved = now })
 	if len(o.turns.windows) == 0 || !o.turns.windows[0].begun {
 		o.moved = now
 		return nil

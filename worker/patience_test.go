@@ -11,6 +11,7 @@ import (
 	"evbench/builder/modes"
 	"evbench/results"
 	"evbench/testing/expect"
+	"evbench/transport"
 )
 
 // Who writes samples may stand still for longer than any time-out: the case goes on, and all
@@ -96,8 +97,64 @@ func bearing(t *testing.T, mode modes.Mode, back bool) {
 	switch d := time.Since(began); {
 	case !back:
 		expect.Error(t, err, "measurement", "server 12")
-		expect.True(t, d >= cut && d <= cut+2*c.Timeout, "ended after %v", d)
+		expect.True(t, d >= cut && d <= cut+3*c.Timeout, "ended after %v", d)
 	case err != nil || !o.Complete || o.Lost != 0 || o.Built != o.Assigned || d < c.Duration:
 		t.Errorf("after %v, outcome %+v, %v", d, o, err)
 	}
+}
+
+// A trickle is an endpoint whose bytes move all the time, as seen by those that look at one peer.
+type trickle struct {
+	transport.Endpoint
+	of func(peer int) bool
+}
+
+func (t trickle) Moved(peer int) (out, in uint64) {
+	if !t.of(peer) {
+		return 0, 0
+	}
+	n := uint64(time.Now().UnixMilli())
+	return n, n
+}
+
+// Slow is not lost: fragments of a server take three time-outs, and its bytes move; the others wait
+// for it. If its bytes do not move, it is lost.
+func TestSlowIsNotLost(t *testing.T) {
+	for _, mode := range allModes {
+		for _, moves := range []bool{true, false} {
+			virtual(t, fmt.Sprint(mode, " moves ", moves), func(t *testing.T) { trickling(t, mode, moves) })
+		}
+	}
+}
+
+func trickling(t *testing.T, mode modes.Mode, moves bool) {
+	const slow = 2
+	r := newRig(t, 4)
+	c := newCase(4, mode)
+	c.Exchanges = 60
+	calls := 0
+	r.wrap = func(rank int, ep transport.Endpoint) transport.Endpoint {
+		if rank == slow {
+			ep = held{ep, func(context.Context) error {
+				if calls++; calls == 30 {
+					time.Sleep(3 * c.Timeout)
+				}
+				return nil
+			}}
+		}
+		of := func(peer int) bool { return rank == slow || mode == modes.Unsync && peer == slow }
+		if moves {
+			return trickle{ep, of}
+		}
+		return ep
+	}
+	r.start()
+	began := time.Now()
+	o, err := r.ctl.RunCase(t.Context(), c)
+	if !moves {
+		expect.Error(t, err, "measurement", "server 12")
+		return
+	}
+	expect.True(t, err == nil && o.Complete && o.Lost == 0 && o.Built == o.Assigned, "outcome %+v, %v", o, err)
+	expect.True(t, time.Since(began) > 3*c.Timeout, "nothing took long")
 }

@@ -336,12 +336,17 @@ func (u *unsynchronised) serve(i int) {
 	})
 }
 
-// overdue ends the case if an event has waited for a fragment for the time-out.
+// overdue ends the case if an event has had no progress for the time-out.
 func (u *unsynchronised) overdue() error {
 	if !u.look.Load() {
 		return nil
 	}
 	u.look.Store(false)
+	u.flowing(func(peer int, _, in bool) {
+		if in {
+			u.fragments.asm.Coming(u.now(), peer)
+		}
+	})
 	id, missing, ok := u.fragments.asm.Expire(u.now(), u.c.Timeout)
 	if !ok {
 		return nil

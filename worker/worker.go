@@ -189,8 +189,8 @@ func (s *session) moves() uint64 {
 		return 0
 	}
 	steps := s.job.steps.Load()
-	if m := s.job.meter.Load(); m != nil {
-		return steps + m.moves.Load() + 1
+	if l := s.job.running.Load(); l != nil {
+		return steps + l.moves() + 1
 	}
 	return steps
 }

@@ -91,6 +91,9 @@ func (e *Endpoint) Rank() int { return e.group.Rank }
 // Retransmits is 0: MPI does not report them.
 func (e *Endpoint) Retransmits() uint64 { return 0 }
 
+// Moved is 0: MPI reports whole messages.
+func (e *Endpoint) Moved(int) (out, in uint64) { return 0, 0 }
+
 // Alloc returns n bytes of C memory, which Close frees.
 func (e *Endpoint) Alloc(n int) []byte { return e.mem.alloc(n) }
 

@@ -357,6 +357,9 @@ func (e *Endpoint) partner(ctx context.Context, rank int) (*conn, error) {
 // endpoint was opened, if the driver counts them.
 func (e *Endpoint) Retransmits() uint64 { return e.port.resent() - e.before }
 
+// Moved is 0: the adapter reports whole messages.
+func (e *Endpoint) Moved(int) (out, in uint64) { return 0, 0 }
+
 // closing is how long Close waits for messages that are done but have not arrived: signals, and
 // short messages without a receiver.
 const closing = time.Second

@@ -122,6 +122,7 @@ func (e *Endpoint) send(c *conn) error {
 		return c.failed("send", errno)
 	}
 	c.sent += n
+	e.left(c, n)
 	e.stir(c)
 	if e.pacer != nil {
 		c.pace.allowed -= n
@@ -166,6 +167,7 @@ func (e *Endpoint) depart() (some bool, wait time.Duration) {
 		n := unsent(c.fd)
 		if d := now.Sub(c.drain.at); n < c.drain.bytes && d > 0 {
 			e.perByte = float64(d) / float64(c.drain.bytes-n)
+			e.left(c, c.drain.bytes-n)
 		}
 		c.drain = drain{n, now}
 		if n > 0 {

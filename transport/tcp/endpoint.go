@@ -34,6 +34,7 @@ type Endpoint struct {
 	opened map[Path]bool // by this rank
 
 	run   sync.Mutex // held by every call that uses the fields below
+	moved []moved    // by peer
 	conns []*conn
 	find  map[key]*conn
 	polling
@@ -46,6 +47,9 @@ type Endpoint struct {
 
 	sig signals
 }
+
+// A moved counts the bytes of data to and from a peer. Only the holder of run writes it.
+type moved struct{ out, in atomic.Uint64 }
 
 // A polling is the connections that may continue, and the kernel's reports about them.
 type polling struct {
@@ -99,7 +103,7 @@ func (e *Endpoint) join(ctx context.Context) error {
 
 // newEndpoint makes an endpoint without connections. Close frees it.
 func (l *Listener) newEndpoint(g Group) (*Endpoint, error) {
-	e := &Endpoint{l: l, group: g, files: g.files(), pacer: l.o.Pace, find: map[key]*conn{}, opened: map[Path]bool{}, polling: polling{events: make([]unix.EpollEvent, 128), spin: spinData}}
+	e := &Endpoint{l: l, group: g, files: g.files(), pacer: l.o.Pace, moved: make([]moved, len(g.Peers)), find: map[key]*conn{}, opened: map[Path]bool{}, polling: polling{events: make([]unix.EpollEvent, 128), spin: spinData}}
 	e.sig.init(g.Partners)
 	var err error
 	if e.arena, err = g.memory(e.pacer != nil); err != nil {
@@ -413,6 +417,22 @@ func (e *Endpoint) finished(t task, n int) {
 	}
 	t.op.N = n
 	e.done = append(e.done, t.op)
+}
+
+func (e *Endpoint) Moved(peer int) (out, in uint64) {
+	return e.moved[peer].out.Load(), e.moved[peer].in.Load()
+}
+
+func (e *Endpoint) left(c *conn, n int) {
+	if c.ours {
+		e.moved[c.peer].out.Store(e.moved[c.peer].out.Load() + uint64(n))
+	}
+}
+
+func (e *Endpoint) came(c *conn, n int) {
+	if !c.ours {
+		e.moved[c.peer].in.Store(e.moved[c.peer].in.Load() + uint64(n))
+	}
 }
 
 func (e *Endpoint) stir(c *conn) {

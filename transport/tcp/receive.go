@@ -50,6 +50,7 @@ func (e *Endpoint) receiveHead(c *conn) error {
 		return e.blocked(c, errno)
 	}
 	c.got += n
+	e.came(c, n)
 	return nil
 }
 
@@ -85,6 +86,7 @@ func (e *Endpoint) receiveBody(c *conn) error {
 		return e.blocked(c, errno)
 	}
 	c.got += n
+	e.came(c, n)
 	if n >= rest {
 		e.received(c)
 	} else if rest-n <= op.Near {

@@ -100,7 +100,6 @@ func TestBarrierContract(t *testing.T) {
 	})
 }
 
-// An Exchange tells when each receive was done, and the caller's own Op says so.
 // Of connections that are open, those that have sent nothing cost no look at them.
 func TestRetransmitsAsksTheBusy(t *testing.T) {
 	eps := group(t, 2, Options{}, "", 0, 1, 2, 3)
@@ -114,6 +113,29 @@ func TestRetransmitsAsksTheBusy(t *testing.T) {
 	}
 }
 
+// Bytes of a message that its receiver does not take yet have moved all the same, and all have in the end.
+func TestMovedWithinAMessage(t *testing.T) {
+	const size = 64 << 20 // more than sockets hold
+	eps := group(t, 2, Options{}, "", 0)
+	var g errgroup.Group
+	exchange := func(r int, kind transport.Kind) {
+		op := transport.Op{Kind: kind, Peer: 1 - r, Head: make([]byte, transport.HeadSize), Body: eps[r].Alloc(size)}
+		g.Go(func() error { return eps[r].Exchange(t.Context(), []transport.Op{op}) })
+	}
+	exchange(0, transport.Send)
+	out := uint64(0)
+	for ; out == 0; out, _ = eps[0].Moved(1) {
+		runtime.Gosched()
+	}
+	expect.True(t, out < size, "all %d bytes have moved", out)
+	exchange(1, transport.Recv)
+	expect.Must(t, g.Wait())
+	out, _ = eps[0].Moved(1)
+	_, in := eps[1].Moved(0)
+	expect.True(t, out > size && in == out, "%d bytes out, %d in", out, in)
+}
+
+// An Exchange tells when each receive was done, and the caller's own Op says so.
 func TestDone(t *testing.T) {
 	eps := group(t, 2, Options{}, "", 0)
 	began := time.Now()
