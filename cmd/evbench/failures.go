@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/answer"
+	"evbench/internal/show"
 	"evbench/scenario"
 	"evbench/site/inject"
 	"evbench/site/netfile"
@@ -51,12 +53,18 @@ func replayAction(c *cli.Context) error {
 		return usagef("--speed %v: must be more than 0", c.Float64("speed"))
 	}
 	all, _ := failures.Pair(h)
-	merged := failures.Merge(failures.Exclude(all, s.Exclude), s.Merge)
+	kept := failures.Exclude(all, s.Exclude)
+	merged := failures.Merge(kept, s.Merge)
 	script, err := failures.Replay(h, merged, t, failures.ReplayOptions{Duration: c.Duration("duration"), Speed: c.Float64("speed")})
 	if err != nil {
 		return usage(err)
 	}
-	for _, line := range script.Skipped.Lines() {
+	left := script.Skipped.Lines()
+	if len(script.Steps) == 0 {
+		return usagef("%s of the log, and none is replayed%s", show.Plural(len(kept), "failure", "failures"), strings.Join(append([]string{""}, left...), "; left out: "))
+	}
+	fmt.Fprintf(c.App.ErrWriter, "%s of the log, %d with those of a link within %s joined (--merge): %d replayed\n", show.Plural(len(kept), "failure", "failures"), len(merged), s.Merge, len(script.Steps))
+	for _, line := range left {
 		fmt.Fprintln(c.App.ErrWriter, "left out:", line)
 	}
 	return writeOut(c, script.WriteScenario)

@@ -69,6 +69,9 @@ func Join(logs []*Log, o Options) (*History, error) {
 	}
 	j.flush()
 	j.finish()
+	if len(h.Links) > 0 && h.mapped && !slices.ContainsFunc(h.Links, func(l Link) bool { return l.class != Unclassified }) {
+		return nil, fmt.Errorf("%s: no port in it is one of the network or map of cables: the first is %s", logs[0].name, h.Links[0].Name)
+	}
 	return h, nil
 }
 

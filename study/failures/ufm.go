@@ -25,10 +25,10 @@ var fabricManager = regexp.MustCompile(`^\[[A-Z][a-z]{2} \d{2} \d{4} \d{2}:\d{2}
 //	2024-06-20 07:46:24.442 [901] [329] WARNING [Hardware] Link [l1]: Link went down: (Switch:t3:1/17/1)9c0591030090e000:33 - (Switch:t4:1/4/2)fc6a1c0300244e00:8, cable S/N: MT1
 var ufmLink = sync.OnceValue(func() *regexp.Regexp {
 	const end = `\((\w+):(.*?)\)([0-9a-f]{1,16}):(\d{1,3})`
-	return regexp.MustCompile(`^(\S+ \S+) \[\d+\] \[(?:328|329)\] .*: Link (went down|is up): ` + end + ` - ` + end)
+	return regexp.MustCompile(`^(\S+ \S+) \[\d+\] \[(?:328|329)\] .*: Link (went down|is up|went up): ` + end + ` - ` + end)
 })
 
-var ufmAbout = regexp.MustCompile(` \[(?:328|329)\] .*: Link (?:went down|is up): `)
+var ufmAbout = regexp.MustCompile(` \[(?:328|329)\] .*: Link (?:went down|is up|went up): `)
 
 // A ufmEnd is the end of a link that stands for it: a switch, else as it is.
 type ufmEnd struct {

@@ -10,6 +10,7 @@ import (
 
 	"evbench/failover"
 	"evbench/internal/lists"
+	"evbench/internal/show"
 	"evbench/results"
 	"evbench/study/failures"
 	"evbench/topology"
@@ -47,6 +48,15 @@ func FromFailures(t *topology.Tree, h *failures.History, fs []failures.Failure) 
 	}
 	slices.SortStableFunc(l.changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
 	return l
+}
+
+// counted says how many failures the log has, and how many of them are left out.
+func (l Log) counted() string {
+	text := show.Plural(l.Failures+l.Skipped, "failure", "failures")
+	if l.Skipped > 0 {
+		text += fmt.Sprintf(" (%d left out)", l.Skipped)
+	}
+	return text
 }
 
 // Moments counts the times at which something changes.

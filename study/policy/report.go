@@ -133,10 +133,10 @@ func (r *Report) Answer() answer.Answer {
 	}
 	span := duration(r.Log.Span.Seconds())
 	if len(r.Results) == 1 {
-		a.Sentence = fmt.Sprintf("In %s with %s policy %s loses %s.", span, show.Plural(r.Log.Failures, "failure", "failures"), best.Policy, lost(best))
+		a.Sentence = fmt.Sprintf("In %s with %s policy %s loses %s.", span, r.Log.counted(), best.Policy, lost(best))
 	} else {
 		a.Sentence = fmt.Sprintf("In %s with %s policy %s loses least, %s; %s loses most, %s.",
-			span, show.Plural(r.Log.Failures, "failure", "failures"), best.Policy, lost(best), worst.Policy, lost(worst))
+			span, r.Log.counted(), best.Policy, lost(best), worst.Policy, lost(worst))
 	}
 	if !slices.ContainsFunc(r.Results, func(x *Result) bool { return x.Policy == failover.FORS || x.Policy == failover.FORSHold }) {
 		a.Verdict = answer.Unknown
@@ -186,10 +186,10 @@ func (r *Report) WriteText(w io.Writer) error {
 }
 
 func (r *Report) head(w io.Writer) {
-	fmt.Fprintf(w, "log: %s to %s, %s, %d failures", r.Log.From.Format(time.DateTime), r.Log.From.Add(r.Log.Span).Format(time.DateTime),
-		duration(r.Log.Span.Seconds()), r.Log.Failures)
+	fmt.Fprintf(w, "log: %s to %s, %s, %s", r.Log.From.Format(time.DateTime), r.Log.From.Add(r.Log.Span).Format(time.DateTime),
+		duration(r.Log.Span.Seconds()), r.Log.counted())
 	if r.Log.Skipped > 0 {
-		fmt.Fprintf(w, "\n  left out, no link of the tree or no known begin and end: %d failures", r.Log.Skipped)
+		fmt.Fprintf(w, "\n  left out: no link of the tree, or no known begin and end")
 	}
 	first, second, _ := strings.Cut(r.Times.String(), " clean")
 	fmt.Fprintf(w, "\nnetwork: %s\ntimes: %s\n  clean%s\n  from %s\n", r.Setting.describe(), first, second, r.Source)
