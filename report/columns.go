@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/results"
 )
@@ -245,31 +244,11 @@ func verdict(c results.Case) string {
 
 func verdictStyle(cell string) string {
 	for _, x := range []struct{ word, style string }{
-		{"INCOMPLETE", red}, {"WRONG", red}, {results.Unresolved, yellow}, {results.Ranked, green}, {results.Resolved, green},
+		{"INCOMPLETE", show.Red}, {"WRONG", show.Red}, {results.Unresolved, show.Yellow}, {results.Ranked, show.Green}, {results.Resolved, show.Green},
 	} {
 		if strings.HasPrefix(cell, x.word) {
 			return x.style
 		}
 	}
 	return ""
-}
-
-// Styles of a terminal.
-const (
-	bold   = "1"
-	red    = "31"
-	green  = "32"
-	yellow = "33"
-)
-
-// Colours are the control sequences that a coloured text has.
-func Colours() []string { return lists.Of([]string{"0", bold, red, green, yellow}, escape) }
-
-func escape(style string) string { return "\x1b[" + style + "m" }
-
-func paint(colour bool, style, text string) string {
-	if !colour || style == "" {
-		return text
-	}
-	return escape(style) + text + escape("0")
 }

@@ -22,7 +22,7 @@ const none = "–"
 // Options of a text. The zero value is for a file.
 type Options struct {
 	Width  int  // columns; 0: DefaultWidth
-	Colour bool // by the escape sequences of a terminal
+	Colour bool // of a text that goes through a show.Writer
 }
 
 func (o Options) width() int {
@@ -45,7 +45,11 @@ func Table(w io.Writer, s results.Summary, o Options) error {
 	if s.Answer != nil {
 		var text strings.Builder
 		show.Paragraph(&text, s.Answer.String(), width)
-		b.WriteString(paint(o.Colour, bold, text.String()))
+		style := ""
+		if o.Colour {
+			style = show.Bold
+		}
+		b.WriteString(show.Paint(style, text.String()))
 		for _, why := range s.Answer.Why {
 			show.Paragraph(&b, "because "+why, width)
 		}
@@ -79,7 +83,7 @@ func tableOf(cases []results.Case, o Options) *show.Table {
 		t.Columns = append(t.Columns, x.Column)
 	}
 	if o.Colour { // the verdict is last
-		t.Columns[len(columns)-1].Paint = func(cell, line string) string { return paint(true, verdictStyle(cell), line) }
+		t.Columns[len(columns)-1].Paint = func(cell, line string) string { return show.Paint(verdictStyle(cell), line) }
 	}
 	for _, c := range cases {
 		c.Name = results.Label(c, cases)

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"evbench/builder/modes"
+	"evbench/internal/show"
 	"evbench/report"
 	"evbench/results"
 	"evbench/testing/expect"
@@ -286,7 +287,7 @@ func TestSimulated(t *testing.T) {
 // Colours are around words, never inside of them, and a file has none.
 func TestColour(t *testing.T) {
 	var plain, coloured strings.Builder
-	expect.Must(t, errors.Join(report.Table(&plain, quickstart(), report.Options{}), report.Table(&coloured, quickstart(), report.Options{Colour: true})))
+	expect.Must(t, errors.Join(report.Table(&plain, quickstart(), report.Options{}), report.Table(&show.Writer{To: &coloured}, quickstart(), report.Options{Colour: true})))
 	expect.True(t, !strings.Contains(plain.String(), "\x1b") && strings.Contains(coloured.String(), "\x1b[32mresolved\x1b[0m"),
 		"colours:\n%q", coloured.String())
 	got := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(coloured.String(), "")

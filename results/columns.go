@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"evbench/internal/show"
 )
 
 // A Table is the file form of the records of one type: a line each in NAME.csv, a row each in the
@@ -126,7 +126,7 @@ func TableOf(r Record) *Table {
 
 // Header appends the first line of the CSV file.
 func (t *Table) Header(to []byte) []byte {
-	return t.line(to, func(to []byte, c *Column) []byte { return appendQuoted(to, c.Name) })
+	return t.line(to, func(to []byte, c *Column) []byte { return show.AppendCell(to, c.Name) })
 }
 
 // Line appends the line of a row.
@@ -239,7 +239,7 @@ func (c *Column) append(to []byte, row Row) []byte {
 		return to
 	}
 	if c.index == nil || c.Kind == reflect.String {
-		return appendQuoted(to, c.Text(row))
+		return show.AppendCell(to, c.Text(row))
 	}
 	switch x := c.Bits(row); c.Kind {
 	case reflect.Bool:
@@ -257,15 +257,6 @@ func (c *Column) append(to []byte, row Row) []byte {
 	default:
 		return strconv.AppendUint(to, x, 10)
 	}
-}
-
-// appendQuoted appends a text as encoding/csv writes it.
-func appendQuoted(to []byte, text string) []byte {
-	first, _ := utf8.DecodeRuneInString(text)
-	if text != `\.` && !strings.ContainsAny(text, ",\"\r\n") && !unicode.IsSpace(first) {
-		return append(to, text...)
-	}
-	return append(append(append(to, '"'), strings.ReplaceAll(text, `"`, `""`)...), '"')
 }
 
 // parse reads the output of append into a row, except lists and values that may be NaN.

@@ -100,7 +100,7 @@ func TestHostileResults(t *testing.T) {
 // Our own colours come through, and a terminal is known as one.
 func TestColoursComeThrough(t *testing.T) {
 	var out bytes.Buffer
-	w := &show.Writer{To: &out, Pass: report.Colours()}
+	w := &show.Writer{To: &out}
 	s := results.Summary{Complete: true, Cases: []results.Case{{Name: "a" + hostile, Complete: true, Reasons: []string{strings.Repeat("x", 1<<20)}}}}
 	if err := report.Table(w, s, report.Options{Colour: true}); err != nil || !strings.Contains(out.String(), "\x1b[31mWRONG\x1b[0m") || out.Len() > 2*show.Most {
 		t.Errorf("%v: %d bytes, %.1000q", err, out.Len(), out.String())

@@ -26,7 +26,6 @@ import (
 	"evbench/internal/proc"
 	"evbench/internal/show"
 	"evbench/internal/trust"
-	"evbench/report"
 	"evbench/site/host"
 	"evbench/site/mpi"
 )
@@ -96,9 +95,6 @@ func wrongIn(where string, err error) error {
 // programs.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out, said := &show.Writer{To: stdout}, &show.Writer{To: stderr, Most: show.Most}
-	if textOptions(stdout).Colour {
-		out.Pass = report.Colours()
-	}
 	app := newApp(out, said)
 	if cmdline.Completes(args) && slices.Contains(args, "--") {
 		return exitDone // cli would run the incomplete command

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"bufio"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
@@ -95,17 +94,11 @@ func (t *Table) cell(column int, v any) string {
 // writeCSV writes a line of column names and one per row. A missing value is
 // empty.
 func (t *Table) writeCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	line := lists.Of(t.Columns, func(c Column) string { return c.Name })
-	out.Write(line)
+	lines := [][]string{lists.Of(t.Columns, func(c Column) string { return c.Name })}
 	for _, row := range t.Rows {
-		for i, v := range row {
-			line[i] = t.cell(i, v)
-		}
-		out.Write(line)
+		lines = append(lines, lists.Make(len(row), func(i int) string { return t.cell(i, row[i]) }))
 	}
-	out.Flush()
-	return out.Error()
+	return show.WriteCSV(w, lines)
 }
 
 // tableFields are a table in a document: its rows are objects by column name, a missing value is null.

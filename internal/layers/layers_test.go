@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -192,4 +193,38 @@ func list(t *testing.T) []goPackage {
 		}
 		all = append(all, p)
 	}
+}
+
+// escaping says which files alone may turn text into lines of a terminal, cells of CSV and elements of pages: the
+// functions there escape what is in it.
+var escaping = []struct {
+	what, ext string
+	found     *regexp.Regexp
+	allowed   []string
+}{
+	{"control sequences: internal/show has Paint and Writer", ".go", regexp.MustCompile(`"[^"\n]*\\(x1b|033|e|u001b)`),
+		[]string{"internal/show/writer.go", "internal/show/colour.go", "view/live/terminal.go"}},
+	{"a writer of CSV: internal/show has WriteCSV and AppendCell", ".go", regexp.MustCompile(`\bcsv\.NewWriter\b`), nil},
+	{"text as HTML: view/html has html and inline", ".go", regexp.MustCompile(`\btemplate\.(HTML|JS|CSS|URL|HTMLAttr)\(`), []string{"view/html/tree.go", "view/html/run.go", "view/html/html.go", "view/live/parts.go"}},
+	{"a line on stderr: reason.c has say", ".c", regexp.MustCompile(`\b(fprintf\(stderr|perror\(|fputs\([^;]*stderr)`), []string{"site/wrapped/c/reason.c"}},
+}
+
+// TestEscaping: text of files and of other programs becomes output through one function for each form.
+func TestEscaping(t *testing.T) {
+	all := os.DirFS("../..")
+	expect.Must(t, fs.WalkDir(all, ".", func(file string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && (file != "." && file[0] == '.' || file == "referee" || file == "testing" || d.Name() == "testdata") {
+			return fs.SkipDir
+		}
+		if ext := filepath.Ext(file); err != nil || strings.HasSuffix(file, "_test.go") || ext != ".go" && ext != ".c" {
+			return err
+		}
+		text, err := fs.ReadFile(all, file)
+		for _, x := range escaping {
+			if found := x.found.Find(text); found != nil && strings.HasSuffix(file, x.ext) && !slices.Contains(x.allowed, file) {
+				t.Errorf("%s has %s, %s", file, found, x.what)
+			}
+		}
+		return err
+	}))
 }

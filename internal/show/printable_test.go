@@ -2,6 +2,7 @@ package show_test
 
 import (
 	"bytes"
+	"encoding/csv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -34,14 +35,14 @@ func TestText(t *testing.T) {
 
 // What is written in pieces comes out as what is written at once.
 func TestWriter(t *testing.T) {
-	const text = "a – b\x1b[31mred\x1b[0m\x1b[2J\xe2\x80\nend \u202e\r\n\xe2"
-	const want = "a – b\x1b[31mred\x1b[0m" + `\x1b[2J\xe2\x80` + "\nend " + `\u202e\x0d` + "\n" + `\xe2`
+	text := "a – b" + show.Paint(show.Red, "red") + "\x1b[31m\x1b[2J\xe2\x80\nend \u202e\r\n\xe2"
+	const want = "a – b\x1b[31mred\x1b[0m" + `\x1b[31m\x1b[2J\xe2\x80` + "\nend " + `\u202e\x0d` + "\n" + `\xe2`
 	var whole, pieces bytes.Buffer
 	for _, c := range []struct {
 		to   *bytes.Buffer
 		text []string
 	}{{&whole, []string{text}}, {&pieces, strings.SplitAfter(text, "\x80")}} {
-		w := &show.Writer{To: c.to, Pass: []string{"\x1b[31m", "\x1b[0m"}}
+		w := &show.Writer{To: c.to}
 		for _, s := range c.text {
 			n, err := w.Write([]byte(s))
 			expect.MustTrue(t, n == len(s) && err == nil, "%v %v", n, err)
@@ -62,6 +63,20 @@ func TestWriterCutsLines(t *testing.T) {
 	if err := w.Flush(); err != nil || out.String() != want {
 		t.Errorf("%q, %v, want %q", out.String(), err, want)
 	}
+}
+
+// A style has no width, and ends where its text is cut. A style that a file has is text.
+func TestCut(t *testing.T) {
+	expect.Equal(t, show.Screen(show.Cut("ab"+show.Paint(show.Red, "cdéfgh")+"ij", 5)), "ab\x1b[31mcdé\x1b[0m", "cut")
+	expect.Equal(t, show.Screen(show.Cut("ab\x1b[31mcd", 8)), `ab\x1b[31mc`, "a style of a file")
+}
+
+func TestCSV(t *testing.T) {
+	var b strings.Builder
+	expect.Must(t, show.WriteCSV(&b, [][]string{{"name", "value"}, {"=1+1", "-1"}, {"+a", "+1"}, {"@a", ""}, {`a "b", c`, " x"}, {"plain", "1.5"}}))
+	expect.Equal(t, b.String(), "name,value\n\"=1+1\",-1\n\"+a\",\"+1\"\n\"@a\",\n\"a \"\"b\"\", c\",\" x\"\nplain,1.5\n", "CSV")
+	lines := expect.Value(csv.NewReader(strings.NewReader(b.String())).ReadAll())(t)
+	expect.Equal(t, lines[1][0]+lines[4][0], `=1+1a "b", c`, "read back")
 }
 
 // FuzzText: nothing hidden is left, nothing is longer than it may be, what was shown stays as

@@ -13,8 +13,7 @@ import (
 // A Writer shows everything written to it as Text does. Several goroutines may use it.
 type Writer struct {
 	To   io.Writer
-	Pass []string // our own sequences that stay unchanged, such as colours
-	Most int      // bytes of a line before a cut; 0: unlimited
+	Most int // bytes of a line before a cut; 0: unlimited
 
 	mu   sync.Mutex
 	rest []byte // start of a character
@@ -72,9 +71,9 @@ func partial(p []byte) int {
 
 func (w *Writer) show(text string) (out []byte) {
 	for at := 0; at < len(text); {
-		if own := w.own(text[at:]); own > 0 {
-			out = append(out, text[at:at+own]...)
-			at += own
+		if style, _, ours := style(text[at:]); ours {
+			out = fmt.Appendf(out, "\x1b[%sm", style)
+			at += len(begin) + len(style) + 1
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(text[at:])
@@ -86,16 +85,6 @@ func (w *Writer) show(text string) (out []byte) {
 		at += n
 	}
 	return out
-}
-
-// own is the length of one of our own sequences at the start of a text.
-func (w *Writer) own(text string) int {
-	for _, s := range w.Pass {
-		if strings.HasPrefix(text, s) {
-			return len(s)
-		}
-	}
-	return 0
 }
 
 // add appends one character, if the line has room for it.

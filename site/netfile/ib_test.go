@@ -283,3 +283,16 @@ func TestSimPortGUID(t *testing.T) {
 		}
 	}
 }
+
+// A name of a file has no control characters, as it goes into terminals, plans, tables and scripts; both spellings find it.
+func TestNamesAreText(t *testing.T) {
+	built := expect.Value(netfile.Read("FT(2;2,2)", 0))(t)
+	var b bytes.Buffer
+	expect.Must(t, netfile.WriteIB(&b, built.Net))
+	n := expect.Value(netfile.ReadIB(strings.NewReader(strings.ReplaceAll(b.String(), `"h1"`, "\"h1\x1b[31mX\xe9\""))))(t)
+	const is = `h1\x1b[31mX\xe9`
+	expect.Equal(t, n.Name(1), is, "name")
+	for _, name := range []string{is, "h1\x1b[31mX\xe9"} {
+		expect.Equal(t, expect.Value(network.Names(n).Node(name))(t), network.Node(1), "%q", name)
+	}
+}

@@ -13,6 +13,8 @@ package network
 import (
 	"errors"
 	"fmt"
+
+	"evbench/internal/show"
 )
 
 // A Node is a host or a switch.
@@ -184,6 +186,7 @@ func (b *Builder) Host(i Info) Node {
 func (b *Builder) Switch(i Info, ports int) Node { return b.add(i, ports) }
 
 func (b *Builder) add(i Info, ports int) Node {
+	i.Name = show.Line(i.Name) // it goes into terminals, plans, tables and scripts
 	b.n.info = append(b.n.info, i)
 	free := make([]End, ports)
 	for p := range free {

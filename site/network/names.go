@@ -52,6 +52,7 @@ func built(level, i int) string { return "s" + strconv.Itoa(level) + "_" + strco
 
 // find returns the nodes of a name; in a tidy network there is one.
 func (x *Index) find(name string) []Node {
+	name = show.Line(name) // as Builder has it
 	if found := x.byName[name]; len(found) > 0 {
 		return found
 	}

@@ -3,6 +3,8 @@ package network
 import (
 	"fmt"
 	"slices"
+
+	"evbench/internal/show"
 )
 
 // An other is a port that has LIDs, and a cable to a switch, and is no host: of an aggregation
@@ -65,6 +67,7 @@ func (b *Builder) Other(i Info, at End, router bool) error {
 		}
 		b.taken[at] = true
 	}
+	i.Name = show.Line(i.Name)
 	b.n.others = append(b.n.others, other{i, at, router})
 	return nil
 }

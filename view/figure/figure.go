@@ -5,7 +5,6 @@ package figure
 
 import (
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
@@ -124,11 +123,7 @@ type Table struct {
 
 // WriteCSV writes the table as CSV, the names of the columns first.
 func (t Table) WriteCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	if err := out.Write(t.Columns); err != nil {
-		return err
-	}
-	return out.WriteAll(t.Rows)
+	return show.WriteCSV(w, append([][]string{t.Columns}, t.Rows...))
 }
 
 func (t *Table) add(cells ...string) { t.Rows = append(t.Rows, cells) }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"evbench/bench"
+	"evbench/internal/show"
 	"evbench/report"
 	"evbench/results"
 	"evbench/testing/expect"
@@ -200,6 +201,6 @@ func TestTable(t *testing.T) {
 func TestCutColours(t *testing.T) {
 	var b bytes.Buffer
 	term := &live.Terminal{To: &b, Screen: &b, Size: func() (int, int) { return 6, 0 }}
-	term.Pass("ab\x1b[31mcdefgh\x1b[0mij")
+	term.Pass("ab" + show.Paint(show.Red, "cdefgh") + "ij")
 	expect.Equal(t, b.String(), "\r\x1b[Jab\x1b[31mcde\x1b[0m", "got")
 }

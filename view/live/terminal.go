@@ -51,9 +51,9 @@ func (t *Terminal) Pass(text string) {
 			b.WriteString("\r\n")
 		}
 		if columns > 1 {
-			line = cut(line, columns-1)
+			line = show.Cut(line, columns-1)
 		}
-		b.WriteString(line)
+		b.WriteString(show.Screen(line))
 	}
 	fmt.Fprint(t.Screen, b.String())
 	t.lines = len(lines)
@@ -94,27 +94,6 @@ func (t *Terminal) clearing() string {
 		return fmt.Sprintf("\r\x1b[%dA\x1b[J", t.lines-1)
 	}
 	return "\r\x1b[J"
-}
-
-// cut returns at most width characters of a line. Escape sequences have no width and are all kept,
-// so that every colour ends.
-func cut(line string, width int) string {
-	var b strings.Builder
-	for n := 0; line != ""; {
-		text, rest, more := strings.Cut(line, "\x1b[")
-		for _, r := range text {
-			if n++; n <= width {
-				b.WriteRune(r)
-			}
-		}
-		if !more {
-			break
-		}
-		end := strings.IndexByte(rest, 'm') + 1
-		b.WriteString("\x1b[" + rest[:end])
-		line = rest[end:]
-	}
-	return b.String()
 }
 
 // Passing shows a status text of one line, made printable.
