@@ -29,6 +29,38 @@ func said(t *testing.T, args ...string) (int, string) {
 	return code, out.String()
 }
 
+// The first lines of cases/fabrics: arguments, with the files of the folder, and what the first line begins with.
+func TestFabricCases(t *testing.T) {
+	t.Chdir(shared(t, "fabrics"))
+	for _, c := range fabricCases {
+		args := strings.Fields(c.args)
+		if args[0] == "plan" {
+			args = append(args, "-o", "/dev/null")
+		}
+		code, text := said(t, args...)
+		answer := regexp.MustCompile(`(?m)^(GOOD|BAD|NOT KNOWN|evbench): .*$`).FindString(text)
+		expect.True(t, code == c.code && regexp.MustCompile(c.want).MatchString(text), "%s: exit %d (want %d), %s; want %s\n%s", c.args, code, c.code, answer, c.want, text)
+		if c.not != "" {
+			expect.False(t, strings.Contains(text, c.not), "%s: %q in %s", c.args, c.not, text)
+		}
+	}
+}
+
+var fabricCases = []struct {
+	args string
+	code int
+	want string // regular expression
+	not  string
+}{
+	{"failures stats --year 2026 01-opensm-default-level.log", exitDone, `^NOT KNOWN: Links changed state 3 times, the log does not say which: run opensm with -D 0x47\.`, "No link failed"},
+	{"failures stats 03-flapping.csv", exitDone, `^BAD: leaf1/33 failed 100 times \(one period of flapping\): (?s:.*)half of them last at most 5s`, "GOOD"},
+	{"failures stats 04-ufm-went-up.log --allow 2", exitDone, `^GOOD: 2 failures of 1 link in 4m36s; half of them last at most 45\.329s\.`, ""},
+	{"routes check 02-ring6-dfsssp.lft -t 02-ring6.txt", exitDone, `^NOT KNOWN: On one lane packets can block each other in a cycle, and a dump has no lanes: give the service levels \(--sl\)\.`, "BAD"},
+	{"routes check 02-ring6-dfsssp.lft -t 02-ring6.txt --sl 02-ring6-sl.txt", exitDone, `^GOOD: All 132 pairs of hosts reach each other, without a deadlock;(?s:.*)deadlock: none, 48 dependencies, lanes 8`, ""}, // 48: cdg.py
+	{"routes check -e dfsssp -t 02-ring6.txt", exitDone, `^GOOD: All 132 pairs`, ""},
+	{"routes check 05-one-switch-missing.lft.gz -t 05-megafly.txt", exitFailed, `^NOT KNOWN: The dump has no table of g4l1: dump it again\.`, ""},
+}
+
 // Host lists of every form name the same two hosts.
 func TestHostListCases(t *testing.T) {
 	dir := shared(t, "outputs/hosts")

@@ -199,6 +199,11 @@ func routesCheckAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if name := c.String("sl"); name != "" {
+		if _, err := openedTables(name, func(in io.Reader) (_ struct{}, err error) { return struct{}{}, wrongIn("--sl "+name, t.ReadLevels(in)) }); err != nil {
+			return err
+		}
+	}
 	r := lft.Examine(t, lft.Extent{
 		Weights: w, Roots: s.Roots, First: c.Int("first"), Shifts: c.Int("shifts"), Permutations: c.Int("permutations"), Bisections: c.Int("bisections"),
 		ReachOnly: c.Bool("reach"), Seed: c.Uint64("seed"),

@@ -87,30 +87,35 @@ type dependant struct {
 }
 
 func (d *dependant) visit(lid int, dst network.Node, column []uint8) {
-	if d.t.vl != nil && d.g.n.IsOther(dst) {
+	if (d.t.vl != nil || d.t.sl != nil) && d.g.n.IsOther(dst) {
 		return // lanes are for the routes between hosts
 	}
 	for _, l := range d.g.leaves {
 		if d.g.sources(l, dst) == 0 {
 			continue
 		}
-		lane := d.t.lane(int(l.sw), lid)
-		seen := d.seen[lane*d.g.n.Switches():]
-		at, held := l.sw, nowhere
-		for {
-			next := d.g.next(at, column[at])
-			if next < 0 {
-				break
-			}
-			if held != nowhere {
-				d.add(lane, held, column[at])
-			}
-			if seen[at] == int32(lid) {
-				break
-			}
-			seen[at] = int32(lid)
-			held, at = d.g.channel(at, column[at]), next
+		for lanes := d.t.lanesOf(l.sw, lid); lanes != 0; lanes &= lanes - 1 {
+			d.follow(l.sw, lid, column, bits.TrailingZeros16(lanes))
 		}
+	}
+}
+
+// follow adds the dependencies of a route from a switch on a lane.
+func (d *dependant) follow(at int32, lid int, column []uint8, lane int) {
+	seen, held := d.seen[lane*d.g.n.Switches():], nowhere
+	for {
+		next := d.g.next(at, column[at])
+		if next < 0 {
+			return
+		}
+		if held != nowhere {
+			d.add(lane, held, column[at])
+		}
+		if seen[at] == int32(lid) {
+			return
+		}
+		seen[at] = int32(lid)
+		held, at = d.g.channel(at, column[at]), next
 	}
 }
 

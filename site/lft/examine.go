@@ -22,6 +22,10 @@ type Examination struct {
 	Permutations *Congestion   `json:"permutations,omitempty"`
 	Bisections   *Congestion   `json:"bisections,omitempty"`
 	Notes        []string      `json:"notes,omitempty"`
+
+	noLanes bool
+	levels  *levels
+	lacking []answer.Doubt // what the tables lack, where a pair has no route for that reason
 }
 
 // allShifts is the number of hosts up to which all phases of the shift are
@@ -54,6 +58,10 @@ func Examine(t *Tables, x Extent) *Examination {
 	r.Report = Check(t, Options{Ranks: ranks, First: x.First})
 	r.Valid = r.OK() && r.NoLID == 0
 	r.Deadlocks = Deadlock(t)
+	r.noLanes, r.levels = t.NoLanes, t.sl
+	if r.Unreachable == r.NoEntry && r.NoLID == 0 {
+		r.lacking = lacks(t)
+	}
 	if x.ReachOnly {
 		return r
 	}
@@ -153,7 +161,11 @@ func (r *Examination) writeDeadlocks(w io.Writer) {
 		fmt.Fprintf(w, "deadlock: none, %d dependencies, lanes %d\n", d.Dependencies, d.Lanes)
 		return
 	}
-	fmt.Fprintf(w, "deadlock: possible on lanes %v of %d:", d.Cyclic, d.Lanes)
+	if r.noLanes {
+		fmt.Fprint(w, "deadlock: possible on one lane; which lanes routes take is not known:")
+	} else {
+		fmt.Fprintf(w, "deadlock: possible on lanes %v of %d:", d.Cyclic, d.Lanes)
+	}
 	for _, n := range d.Names {
 		fmt.Fprintf(w, " %s", n)
 	}
@@ -161,38 +173,75 @@ func (r *Examination) writeDeadlocks(w io.Writer) {
 }
 
 // Answer says whether all hosts reach each other over the tables without a deadlock, and how long
-// the linear shift takes over them.
+// the linear shift takes over them. A table that is not there, and lanes that nothing says, are no evidence of a fault.
 func (r *Examination) Answer() answer.Answer {
-	a := answer.Answer{Question: "Do these tables connect all hosts?", Verdict: answer.Of(r.Valid && r.Deadlocks.Free())}
+	var e answer.Evidence
 	pairs, reach, not := "pairs of hosts", "reach each other", "do not reach each other"
 	if r.LIDs > r.Hosts {
 		pairs, reach, not = "pairs of a host and a LID of another", "have a route", "have none"
 	}
+	reached := answer.Finding{Text: fmt.Sprintf("all %d %s %s", r.Pairs, pairs, reach), Place: answer.At}
 	switch {
 	case r.Unreachable > 0:
-		a.Sentence = fmt.Sprintf("%d of %d %s %s.", r.Unreachable+r.NoLID, r.Pairs+r.NoLID, pairs, not)
+		reached.Text = fmt.Sprintf("%d of %d %s %s", r.Unreachable+r.NoLID, r.Pairs+r.NoLID, pairs, not)
 	case r.NoLID > 0:
-		a.Sentence = fmt.Sprintf("%d of %d %s %s, and %d have no route: %s has no LID.",
-			r.Pairs, r.Pairs+r.NoLID, pairs, reach, r.NoLID, r.Unnamed)
+		reached.Text = fmt.Sprintf("%d of %d %s %s, and %d have no route: %s has no LID", r.Pairs, r.Pairs+r.NoLID, pairs, reach, r.NoLID, r.Unnamed)
 	case r.OtherUnreachable > 0:
-		a.Sentence = fmt.Sprintf("All %d %s %s, but %s.", r.Pairs, pairs, reach, r.othersMissed())
+		reached.Text = fmt.Sprintf("all %d %s %s, but %s", r.Pairs, pairs, reach, r.othersMissed())
 	case !r.Valid:
-		a.Sentence = fmt.Sprintf("%s an entry that is wrong.", show.Plural(len(r.Offences), "route has", "routes have"))
-	case !r.Deadlocks.Free():
-		a.Sentence = fmt.Sprintf("All %d %s %s, but packets can block each other in a cycle.", r.Pairs, pairs, reach)
-		a.Why = []string{"a lossless network with these tables can deadlock"}
-	case r.Shift == nil:
-		a.Sentence = fmt.Sprintf("All %d %s %s, without a deadlock.", r.Pairs, pairs, reach)
-	case r.Shift.Conflicts == 0:
-		a.Sentence = fmt.Sprintf("All %d %s %s, without a deadlock; an all-to-all by shifts (rank r to r+p in step p) shares no cable.", r.Pairs, pairs, reach)
-	default:
-		a.Sentence = fmt.Sprintf("All %d %s %s, without a deadlock; an all-to-all by shifts (rank r to r+p in step p) takes %.3f times as long as without shared cables.", r.Pairs, pairs, reach, r.Shift.exchange(r.Hosts))
+		reached.Text = fmt.Sprintf("%s an entry that is wrong", show.Plural(len(r.Offences), "route has", "routes have"))
+	}
+	if !r.Valid {
+		reached.Place = answer.Below
+		e.Doubts = r.lacking
+	} else if lock := r.blocks(); lock != nil {
+		e.Doubts = append(e.Doubts, *lock)
+	} else if !r.Deadlocks.Free() {
+		reached.Text, reached.Place = reached.Text+", but packets can block each other in a cycle", answer.Below
+		e.Why = []string{"a lossless network with these tables can deadlock"}
+	} else {
+		reached.Text += ", without a deadlock" + r.shifts()
 	}
 	if r.NoLID > int64(r.Hosts-1) {
-		a.Why = []string{fmt.Sprintf("%d hosts have no LID", r.NoLID/int64(r.Hosts-1))}
+		e.Why = []string{fmt.Sprintf("%d hosts have no LID", r.NoLID/int64(r.Hosts-1))}
 	}
 	if !r.Valid && len(r.Offences) > 0 {
-		a.Why = []string{"route " + r.Offences[0].Text}
+		e.Why = []string{"route " + r.Offences[0].Text}
 	}
-	return a
+	e.Findings = []answer.Finding{reached}
+	return answer.Decide(answer.Connect, e)
+}
+
+func (r *Examination) shifts() string {
+	switch {
+	case r.Shift == nil:
+		return ""
+	case r.Shift.Conflicts == 0:
+		return "; an all-to-all by shifts (rank r to r+p in step p) shares no cable"
+	}
+	return fmt.Sprintf("; an all-to-all by shifts (rank r to r+p in step p) takes %.3f times as long as without shared cables", r.Shift.exchange(r.Hosts))
+}
+
+// blocks says why it is not known whether packets can block each other; nil: it is known.
+func (r *Examination) blocks() *answer.Doubt {
+	switch {
+	case !r.Deadlocks.Free() && r.noLanes:
+		return &answer.Doubt{Text: "on one lane packets can block each other in a cycle, and a dump has no lanes", Remedy: "give the service levels (--sl)"}
+	case r.Deadlocks.Free() && r.levels != nil && r.levels.Missing > 0:
+		return &answer.Doubt{Text: fmt.Sprintf("%d pairs have no service level, the first %s", r.levels.Missing, r.levels.first), Remedy: "give all of them"}
+	}
+	return nil
+}
+
+// lacks says which tables a dump does not have, and what its tool said.
+func lacks(t *Tables) (all []answer.Doubt) {
+	if n := len(t.Missing); n == 1 {
+		all = append(all, answer.Doubt{Text: "the dump has no table of " + t.Net.Name(t.Missing[0]), Remedy: "dump it again"})
+	} else if n > 1 {
+		all = append(all, answer.Doubt{Text: fmt.Sprintf("the dump has no table of %d switches, the first %s", n, t.Net.Name(t.Missing[0])), Remedy: "dump it again"})
+	}
+	if t.Said != "" {
+		all = append(all, answer.Doubt{Text: "an error of the tool is in the dump", Remedy: show.Brief(t.Said)})
+	}
+	return all
 }

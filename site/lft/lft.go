@@ -29,8 +29,14 @@ type Tables struct {
 	Roots  []network.Node // top switches that the engine found or was given; nil where it asks for none
 	Note   string         // what the engine says of them
 	Bits   []uint8        // what hosts add to the first LID of a destination (network.PathBits); nil: nothing
-	ports  []uint8
-	vl     []uint8 // by source switch, then destination LID; nil where all is on lane 0
+	// Of tables that are read: a dump has no lanes, and may lack the tables of switches with cables; Said is the first
+	// error of the tool in it.
+	NoLanes bool
+	Missing []network.Node
+	Said    string
+	ports   []uint8
+	sl      *levels // in the place of vl
+	vl      []uint8 // by source switch, then destination LID; nil where all is on lane 0
 }
 
 // New returns tables without routes.
@@ -85,6 +91,9 @@ func (t *Tables) lane(i, lid int) int {
 
 // Lanes returns the number of lanes, one more than the highest in use.
 func (t *Tables) Lanes() int {
+	if t.sl != nil {
+		return t.sl.most() + 1
+	}
 	most := uint8(0)
 	for _, l := range t.vl {
 		most = max(most, l)

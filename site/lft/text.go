@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"evbench/site/network"
 )
@@ -100,8 +103,25 @@ func readDump(r io.Reader, n *network.Network, line int) (*Tables, error) {
 	if d.cur != none && (!whole || d.ends) {
 		return nil, fmt.Errorf("line %d: the text ends within the table of %s", line, d.t.Net.Info(d.t.Net.Switch(d.cur)).Name)
 	}
+	d.t.NoLanes = true
+	d.lacks()
 	return d.t, nil
 }
+
+// lacks notes the switches with cables that have no table in the text.
+func (d *dumpReader) lacks() {
+	for i := range d.seen {
+		v := d.t.Net.Switch(i)
+		if !d.t.Net.Isolated(v) && !slices.ContainsFunc(d.t.Row(i), func(p uint8) bool { return p != NoPort }) {
+			d.t.Missing = append(d.t.Missing, v)
+		}
+	}
+}
+
+// toolError is a line that a tool writes to standard error.
+var toolError = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:(?:ibwarn|iberror|ibpanic|dump_l?fts|ibroute): |[\w./-]+\.c:\d+[;:])`)
+})
 
 const none = -1
 
@@ -131,6 +151,8 @@ func (d *dumpReader) line(b []byte) error {
 		return d.entry(b)
 	case bytes.HasSuffix(b, dumped):
 		d.ends, d.cur = true, none
+	case d.t.Said == "" && toolError().Match(b):
+		d.t.Said = string(b)
 	}
 	return nil
 }
