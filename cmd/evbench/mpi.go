@@ -64,7 +64,7 @@ func mpiWrapAction(c *cli.Context) (err error) {
 	if o.Temp, err = trust.TempDir(""); err != nil {
 		return err
 	}
-	defer os.RemoveAll(o.Temp)
+	defer trust.RemoveTemp(o.Temp)
 	var r wrapped.Report
 	if err := wrapped.Prepare(c.Context, o, s, &r); err != nil {
 		if c.Context.Err() != nil {

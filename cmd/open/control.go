@@ -37,7 +37,7 @@ func LocalControl() (Control, error) {
 		if err != nil {
 			return Control{}, err
 		}
-		c := Control{Address: "unix:" + filepath.Join(dir, "control"), Token: rand.Text(), closing: func() error { return os.RemoveAll(dir) }}
+		c := Control{Address: "unix:" + filepath.Join(dir, "control"), Token: rand.Text(), closing: func() error { return trust.RemoveTemp(dir) }}
 		if err = wire.CheckAddress(c.Address); err == nil {
 			return c, nil
 		}

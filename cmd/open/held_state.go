@@ -55,16 +55,16 @@ func FindLab() (h HeldLab, p *trust.Process, err error) {
 			err = fmt.Errorf("%s: %w", name, err)
 		}
 	}
+	if err == nil {
+		p, err = h.Find()
+	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNone):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNone), errors.Is(err, os.ErrProcessDone): // killed, and its lab with it
 		return h, nil, errNone
 	case err != nil:
 		return h, nil, fmt.Errorf("%w; if no lab of yours is up, remove %s", err, name)
 	}
-	if p, err = h.Find(); errors.Is(err, os.ErrProcessDone) {
-		return h, nil, errNone // killed, and its lab with it
-	}
-	return h, p, err
+	return h, p, nil
 }
 
 // parse reads the state of a lab: one line before it is built, one when it is up. A file is empty

@@ -71,10 +71,10 @@ func (r ranks) Launch(ctx context.Context, j fabric.Job) (wait func() error, err
 		err = r.f.lab.StartCommand(r.f.lab.Server(0), cmd)
 	}
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, errors.Join(err, trust.RemoveTemp(dir))
 	}
 	said := awaitAll(ctx, j, []process{{"mpirun", cmd}})
-	return func() error { return errors.Join(said(), os.RemoveAll(dir)) }, nil
+	return func() error { return errors.Join(said(), trust.RemoveTemp(dir)) }, nil
 }
 
 func (r ranks) command(ctx context.Context, launcher mpi.Launcher, j fabric.Job, dir string) (*exec.Cmd, error) {

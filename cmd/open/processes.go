@@ -53,7 +53,7 @@ func (p Processes) Launch(ctx context.Context, j fabric.Job) (wait func() error,
 	}
 	token := filepath.Join(dir, "token")
 	if err := os.WriteFile(token, []byte(j.Token+"\n"), 0o600); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, errors.Join(err, trust.RemoveTemp(dir))
 	}
 	running, err := p.startAll(ctx, j, dir, token)
 	if err != nil {
@@ -62,7 +62,7 @@ func (p Processes) Launch(ctx context.Context, j fabric.Job) (wait func() error,
 		}
 	}
 	said := awaitAll(ctx, j, running)
-	wait = func() error { return errors.Join(said(), os.RemoveAll(dir)) }
+	wait = func() error { return errors.Join(said(), trust.RemoveTemp(dir)) }
 	if err != nil {
 		return nil, errors.Join(err, wait())
 	}

@@ -16,8 +16,9 @@ import (
 // An ID distinguishes a process from every other one, even a later one with the same number.
 type ID struct {
 	PID   int    `json:"pid"`
-	Start uint64 `json:"start"` // ticks of the kernel's clock since the boot
-	Exe   string `json:"exe"`   // device and number of its executable: the name may change
+	Start uint64 `json:"start"`          // ticks of the kernel's clock since the boot
+	Exe   string `json:"exe"`            // device and number of its executable: the name may change
+	Boot  string `json:"boot,omitempty"` // of the machine that it runs on; "" in older files
 }
 
 // Check reports missing parts of an ID read from elsewhere.
@@ -58,7 +59,7 @@ func Find(pid int) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("process %d: %w", pid, err)
 	}
-	p := &Process{Process: handle, ID: ID{PID: pid}}
+	p := &Process{Process: handle, ID: ID{PID: pid, Boot: Boot()}}
 	err = p.read()
 	// It still runs: all data read are its own.
 	if there := handle.Signal(syscall.Signal(0)); there != nil && !errors.Is(there, syscall.EPERM) {
@@ -108,12 +109,16 @@ func gone(err error) error {
 }
 
 // Find returns the process with this ID. The error wraps os.ErrProcessDone if it has ended, even if
-// another one has its number.
+// another one has its number. Of a process on another machine nothing is known.
 func (i ID) Find() (*Process, error) {
+	if boot := Boot(); i.Boot != "" && i.Boot != boot {
+		return nil, fmt.Errorf("process %d is of another machine, or of this one before its last boot", i.PID)
+	}
 	p, err := Find(i.PID)
 	if err != nil {
 		return nil, err
 	}
+	i.Boot = p.Boot
 	if p.ID != i || p.User != os.Geteuid() {
 		return nil, fmt.Errorf("process %d: %w", i.PID, errors.Join(os.ErrProcessDone, p.Release()))
 	}

@@ -2,60 +2,77 @@ package trust
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 )
 
-// tempPrefix begins the name of each folder of TempDir. What follows is its marker: the namespace of
-// processes in which its process has its number, the number, and when the process started.
+// tempPrefix begins the name of each folder of TempDir; the boot of its machine follows: a lock says nothing of a
+// process on another machine, as not every file system shares locks.
 const tempPrefix = "evbench-"
 
+// tempLock is the file in a folder that its process has locked as long as it runs.
+const tempLock = "lock"
+
+// held are the locks of this process by folder; they end with it.
+var held sync.Map
+
 // TempDir makes a folder for this process in dir, by default that of the system, which only the user
-// may read. The caller removes it. First it removes those of this user whose process was killed: they
+// may read. RemoveTemp removes it. First it removes those of this user whose process was killed: they
 // may hold a token.
 func TempDir(dir string) (string, error) {
 	if dir == "" {
 		dir = os.TempDir()
 	}
-	space, err := processSpace()
-	if err != nil { // nobody could say later whether this process runs
+	boot := Boot()
+	if boot == "" { // nobody could say later where its process runs
 		return os.MkdirTemp(dir, tempPrefix)
 	}
-	id, err := Self()
+	sweep(dir, boot, os.Geteuid())
+	made, err := os.MkdirTemp(dir, tempPrefix+boot+"-")
 	if err != nil {
 		return "", err
 	}
-	sweep(dir, space, os.Geteuid())
-	return os.MkdirTemp(dir, marker(space, id.PID, id.Start)+"-")
-}
-
-// processSpace is the number of the namespace of processes that this one is in, if /proc shows it.
-func processSpace() (uint64, error) {
-	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
-		return 0, errors.Join(err, fs.ErrNotExist)
-	}
-	var space uint64
-	text, err := os.Readlink("/proc/self/ns/pid")
+	// A folder without a lock stays, so the lock gets its name when it is one.
+	f, err := Lock(filepath.Join(made, "."+tempLock), os.O_RDWR|os.O_CREATE)
 	if err == nil {
-		_, err = fmt.Sscanf(text, "pid:[%d]", &space)
+		err = os.Rename(f.Name(), filepath.Join(made, tempLock))
 	}
-	return space, err
+	if err != nil {
+		return "", errors.Join(err, os.RemoveAll(made))
+	}
+	held.Store(made, f)
+	return made, nil
 }
 
-// marker is short: sockets are in these folders, and their paths are limited.
-func marker(space uint64, pid int, start uint64) string {
-	number := func(x uint64) string { return strconv.FormatUint(x, 36) }
-	return tempPrefix + number(space) + "-" + number(uint64(pid)) + "-" + number(start)
+// RemoveTemp removes a folder of TempDir.
+func RemoveTemp(dir string) (err error) {
+	if f, ok := held.LoadAndDelete(dir); ok {
+		err = f.(*os.File).Close() // first: NFS has no folder removed with a file that is open
+	}
+	return errors.Join(err, os.RemoveAll(dir))
 }
 
-// sweep removes the folders of killed processes. Those of another user, and of another namespace,
-// whose processes cannot be seen, stay, as does all where others could put a folder in place of one.
-// What cannot be removed is no reason not to run.
-func sweep(dir string, space uint64, user int) {
+// Boot names this machine since its boot, in some 13 letters: sockets are in folders with this name, and their paths are
+// limited. "" if the kernel does not say.
+func Boot() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	n, err := strconv.ParseUint(strings.ReplaceAll(string(id[:min(18, len(id))]), "-", ""), 16, 64)
+	if err != nil {
+		return ""
+	}
+	return strconv.FormatUint(n, 36)
+}
+
+// sweep removes the folders of killed processes of this machine: nobody has their locks. Those of another user stay, and
+// all where others could put a folder in place of one. What cannot be removed is no reason not to run.
+func sweep(dir, boot string, user int) {
 	in, err := os.Stat(dir)
 	if err != nil || in.Mode().Perm()&byOthers != 0 && in.Mode()&fs.ModeSticky == 0 {
 		return
@@ -63,35 +80,15 @@ func sweep(dir string, space uint64, user int) {
 	entries, _ := os.ReadDir(dir) // those that could be read
 	for _, e := range entries {
 		name := filepath.Join(dir, e.Name())
-		if !ofKilled(e.Name(), space) {
+		if !strings.HasPrefix(e.Name(), tempPrefix+boot+"-") {
 			continue
 		}
-		if info, err := os.Lstat(name); err == nil && whose(name, info).folder(user) == nil {
+		if info, err := os.Lstat(name); err != nil || whose(name, info).folder(user) != nil {
+			continue
+		}
+		if f, err := Lock(filepath.Join(name, tempLock), os.O_RDWR); err == nil {
 			_ = os.RemoveAll(name)
+			f.Close()
 		}
 	}
-}
-
-// ofKilled reports whether a name has the marker of a process of a namespace that has ended.
-func ofKilled(name string, space uint64) bool {
-	rest, ours := strings.CutPrefix(name, tempPrefix)
-	parts := strings.Split(rest, "-")
-	if !ours || len(parts) != 4 {
-		return false
-	}
-	var n [3]uint64
-	for i := range n {
-		var err error
-		if n[i], err = strconv.ParseUint(parts[i], 36, 64); err != nil {
-			return false
-		}
-	}
-	if n[0] != space || n[1] > 1<<31-1 {
-		return false
-	}
-	p, err := Find(int(n[1]))
-	if err != nil {
-		return errors.Is(err, os.ErrProcessDone)
-	}
-	return p.Release() == nil && p.Start != n[2]
 }

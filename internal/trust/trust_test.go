@@ -99,6 +99,13 @@ func TestFindProcess(t *testing.T) {
 	expect.True(t, ok && len(open) >= 3 && open[0].Number == 0 && open[0].Info.Mode().Type() == fs.ModeNamedPipe, "open: %v, %v", open, ok)
 	id := p.ID
 	expect.OK(t, expect.Err(id.Find()))
+	id.Boot = "" // an older file
+	expect.OK(t, expect.Err(id.Find()))
+	id.Boot = "elsewhere"
+	away := expect.Err(id.Find())
+	expect.Error(t, away, "of another machine")
+	expect.False(t, errors.Is(away, os.ErrProcessDone), "a process of another machine has ended: %v", away)
+	id.Boot = p.Boot
 	id.Start++
 	expect.Is(t, expect.Err(id.Find()), os.ErrProcessDone)
 	self, err := Self()
