@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/jsondoc"
 	"evbench/internal/kept"
 	"evbench/internal/show"
 )
@@ -85,7 +86,7 @@ func read(r io.Reader, v any, want string) (*kept.Rest, error) {
 		return nil, fmt.Errorf("longer than %d bytes", maxJSON)
 	}
 	var head struct{ Schema string }
-	if err := json.Unmarshal(data, &head); err != nil {
+	if err := jsondoc.Unmarshal(data, &head); err != nil {
 		return nil, atLine(data, err)
 	}
 	if head.Schema != want {

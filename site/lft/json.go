@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 
+	"evbench/internal/jsondoc"
 	"evbench/site/network"
 )
 
@@ -81,7 +82,7 @@ func writeBytes(out *bufio.Writer, row []uint8) {
 // every switch must be there.
 func readJSON(r io.Reader, n *network.Network) (*Tables, error) {
 	var d document
-	if err := json.NewDecoder(r).Decode(&d); err != nil {
+	if err := jsondoc.Read(r, &d); err != nil {
 		return nil, fmt.Errorf("routes: %w", err)
 	}
 	if d.Schema != schema {
