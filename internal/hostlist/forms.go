@@ -86,6 +86,17 @@ func ofJSON(lines []Line) ([]Line, error) {
 	return lists.Of(names, func(name string) Line { return Line{lines[0].Line, name} }), nil
 }
 
+// Among reads the hosts of a job that a log holds among other lines: mpirun's map or allocation, or variables of Slurm or LSF.
+// nil: it holds none, or one that is not whole.
+func Among(r io.Reader) []Entry {
+	lines, err := Lines(r)
+	if f := amongOthers(lines); err == nil && f != nil {
+		entries, _ := f(lines)
+		return entries
+	}
+	return nil
+}
+
 var (
 	// Of mpirun --display-allocation, with and without flags; checked against Open MPI 4.1.4.
 	allocNode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\S+): (?:flags=\S+ )?slots=(\d+) max_slots=`) })
@@ -122,13 +133,23 @@ var (
 	tasksTimes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d+)(?:\(x(\d+)\))?$`) })
 )
 
-// formOf returns the reader of these lines: mpirun's may be among others, and a map precedes an
-// allocation.
+// formOf returns the reader of these lines.
 func formOf(lines []Line) func([]Line) ([]Entry, error) {
-	has := func(re *regexp.Regexp) bool {
-		return slices.ContainsFunc(lines, func(l Line) bool { return re.MatchString(l.Text) })
+	if f := amongOthers(lines); f != nil {
+		return f
 	}
-	switch {
+	switch has := anyOf(lines); {
+	case len(lines) == 1 && has(pbsHosts()):
+		return ofPBS
+	case has(rankHost()):
+		return rankedHosts
+	}
+	return hostfile
+}
+
+// amongOthers returns the reader of forms whose lines may be among others: a map precedes an allocation; nil: there is none.
+func amongOthers(lines []Line) func([]Line) ([]Entry, error) {
+	switch has := anyOf(lines); {
 	case slices.ContainsFunc(lines, Line.ofMap):
 		return ofMpirun
 	case has(allocNode()):
@@ -137,12 +158,15 @@ func formOf(lines []Line) func([]Line) ([]Entry, error) {
 		return slurmHosts
 	case has(lsfWord()):
 		return lsfHosts
-	case len(lines) == 1 && has(pbsHosts()):
-		return ofPBS
-	case has(rankHost()):
-		return rankedHosts
 	}
-	return hostfile
+	return nil
+}
+
+// anyOf returns what reports whether one of the lines matches.
+func anyOf(lines []Line) func(*regexp.Regexp) bool {
+	return func(re *regexp.Regexp) bool {
+		return slices.ContainsFunc(lines, func(l Line) bool { return re.MatchString(l.Text) })
+	}
 }
 
 // MapLine begins each line of a map with a host.

@@ -445,13 +445,12 @@ func (v *Verdict) measure(in Input) error {
 	return nil
 }
 
-// most is the largest share of the link rate that can be measured. For a mean over ranks only the
-// link of a host limits it: its ranks may finish one after the other, on average in (k+1)/2k of the
-// time of the last of k.
+// most is the largest share of the link rate that can be measured. A mean over ranks may be above what the network
+// can do, as some end before the last, but nothing is above the link of a host.
 func (v *Verdict) most(limit bool) float64 {
 	switch a := v.AtMost; {
 	case limit:
-		return 2 * float64(v.slots) / float64(v.slots+1)
+		return 1
 	case a == nil:
 		return 1
 	case a.whole: // without phases the last one need not be whole
@@ -465,7 +464,7 @@ func (v *Verdict) most(limit bool) float64 {
 func (v *Verdict) efficiency(in Input) (float64, error) {
 	r, h, k := in.Result, float64(v.servers), float64(v.slots)
 	if r.Ranks > 0 && r.Ranks != int(h*k) {
-		return 0, fmt.Errorf("the result is of %d ranks, the list of hosts has %d: give the job's with --hosts", r.Ranks, int(h*k))
+		return 0, fmt.Errorf("the result is of %d ranks, the hosts here have %d: --hosts says on which they ran, and how many on each", r.Ranks, int(h*k))
 	}
 	if r.Efficiency > 0 {
 		return r.Efficiency, nil

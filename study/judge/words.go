@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -78,21 +79,37 @@ func (w Words) hosts(in *Input) (h network.Job, err error) {
 		return h, fmt.Errorf("--network %s: %d hosts: an exchange needs two", in.Name, in.Net.Hosts())
 	}
 	h = network.AllHosts(in.Whole)
-	if r := in.Result; r != nil && r.Hosts != nil { // by other names
+	return h, within(w.Result, placed(&h, in.Result))
+}
+
+// placed sets the ranks on each adapter of all hosts, as far as the result says how many there are. What it says of
+// hosts by other names is taken where it has as many; where it leaves several ways, nothing is taken.
+func placed(h *network.Job, r *foreign.Result) error {
+	hosts := h.Hosts()
+	switch {
+	case r == nil:
+		return nil
+	case r.Hosts != nil: // by other names
 		ranks := len(r.Hosts)
 		n, alike := distinct(r.Hosts)
-		switch {
-		case n == h.Hosts() && !alike:
-			return h, within(w.Result, fmt.Errorf("its %d ranks ran on %d hosts, on some more than on others: hosts with equally many are judged", ranks, n))
-		case n == h.Hosts() && ranks%len(h.Nodes) == 0:
-			h.Slots = ranks / len(h.Nodes)
-		case ranks == len(h.Nodes) && in.Whole.Notation != "": // servers may be adapters
-			r.Notes = append(r.Notes, fmt.Sprintf("%d ranks ran on %s: taken is one on each server (--hosts)", ranks, show.Plural(n, "host", "hosts")))
-		default:
-			return h, within(w.Result, fmt.Errorf("its %d ranks ran on %s, such as %s, which the network does not have: --hosts says which of its hosts these are", ranks, show.Plural(n, "host", "hosts"), r.Hosts[0]))
+		if n != hosts {
+			return fmt.Errorf("its %d ranks ran on %s, such as %s, which the network of %d hosts does not have: --hosts says which of its hosts, or adapters, these are", ranks, show.Plural(n, "host", "hosts"), r.Hosts[0], hosts)
 		}
+		if !alike || ranks%len(h.Nodes) > 0 {
+			return fmt.Errorf("its %d ranks ran on %d hosts, on some more than on others: hosts with equally many are judged", ranks, n)
+		}
+		h.Slots = ranks / len(h.Nodes)
+		r.Notes = append(r.Notes, fmt.Sprintf("the network has no %s: the hosts of the result are taken in their order for those of the network (--hosts says which is which)", r.Hosts[0]))
+		return nil
+	case r.OnHost == 0:
+		return nil
 	}
-	return h, nil
+	ranks := cmp.Or(r.Ranks, r.OnHost*hosts)
+	if ranks != r.OnHost*hosts || ranks%len(h.Nodes) > 0 {
+		return fmt.Errorf("its command started %d ranks, %d on each host, and the network has %d hosts: --hosts says which of them took part", ranks, r.OnHost, hosts)
+	}
+	r.Ranks, h.Slots = ranks, ranks/len(h.Nodes)
+	return nil
 }
 
 // distinct returns how many hosts ranks have, and whether each has as many ranks.

@@ -8,7 +8,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -17,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/jsondoc"
 	"evbench/internal/lists"
 	"evbench/internal/unit"
 	"evbench/results"
@@ -28,8 +28,9 @@ type Result struct {
 	Format string `json:"format"`
 	// What names the measurement in words, such as "osu_alltoall v7.5, 1048576 bytes a pair".
 	What string `json:"what"`
-	// Ranks is the number of ranks. 0: the output does not say.
-	Ranks int `json:"ranks,omitempty"`
+	// Ranks is the number of ranks, OnHost of those on each host. 0: the output does not say.
+	Ranks  int `json:"ranks,omitempty"`
+	OnHost int `json:"-"`
 	// Seconds is the time of a call in which each rank sends Bytes to each other, until the slowest
 	// is through, with the exception in Limit.
 	Seconds float64 `json:"seconds,omitempty"`
@@ -55,6 +56,8 @@ type Result struct {
 	// Notes are facts that the numbers do not show.
 	Notes []string `json:"-"`
 }
+
+func (r *Result) note(format string, a ...any) { r.Notes = append(r.Notes, fmt.Sprintf(format, a...)) }
 
 // Options choose among several results of one output.
 type Options struct {
@@ -94,21 +97,27 @@ var formats = []format{
 	{NCCL, isNCCL, readNCCL},
 	{Iperf3, func(data []byte) bool {
 		data = afterBanner(data)
-		return isJSON(data) && (containing(`"connecting_to"`)(data) || containing(`"iperf 3`)(data))
+		return documents(data) && (containing(`"connecting_to"`)(data) || containing(`"iperf 3`)(data))
 	}, func(data []byte, o Options) (*Result, error) { return readIperf3(afterBanner(data), o) }},
-	{Own, isJSON, readOwn},
+	{Own, func(data []byte) bool { return isJSON(data) && containing(`"schema"`)(data) }, readOwn},
 }
 
-// afterBanner returns a text from the first line that begins with a brace: a shell or a batch system
+// afterBanner returns a text from the first line that begins documents: a shell or a batch system
 // may have written before it.
 func afterBanner(data []byte) []byte {
 	for rest := data; len(rest) > 0; {
-		if isJSON(rest) {
+		if documents(rest) {
 			return rest
 		}
 		_, rest, _ = bytes.Cut(rest, []byte("\n"))
 	}
 	return data
+}
+
+// documents reports whether a text begins as JSON objects, or a list of them.
+func documents(data []byte) bool {
+	rest, list := bytes.CutPrefix(bytes.TrimSpace(data), []byte("["))
+	return isJSON(data) || list && isJSON(rest)
 }
 
 func containing(text string) func([]byte) bool {
@@ -127,50 +136,47 @@ func Formats() []string {
 // colours are escapes of terminals, which some tools write into files.
 var colours = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`)
 
-// unread are outputs that are refused, each with what to give in its place.
-var unread = []struct {
-	is     *regexp.Regexp
-	remedy string
-}{
-	{regexp.MustCompile(`(?m)^\[ ?ID\](?:\[Role\])? Interval`), "this is the text of iperf: take iperf3, and run it with -J"},
-	{regexp.MustCompile(`(?m)BW average\[|BW peak\[|t_typical\[`), "this is perftest (ib_write_bw), which measures one pair of hosts: for pairs take mpiGraph, or iperf3 -J"},
-	{regexp.MustCompile(`(?m)^# Benchmarking I?[Aa]lltoall`), "this is a benchmark of IMB that is not read: take IMB-MPI1 Alltoall or Alltoallv"},
-}
+// blanks are what pages and editors have in the place of blanks; the byte order mark has no width.
+var blanks = strings.NewReplacer("\u00a0", " ", "\u2007", " ", "\u202f", " ", "\u2009", " ", "\u200b", "", "\ufeff", "")
 
-// Read reads the output of a program.
+// Read reads the output of a program, and what its log says of the ranks.
 func Read(data []byte, o Options) (*Result, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New("it is empty")
 	}
-	data, labels := unlabelled(colours.ReplaceAll(data, nil))
-	if line := killed.Find(data); line != nil && !o.Partial {
-		return nil, fmt.Errorf("the program was ended: %q; --partial takes the rows that are whole", short(strings.TrimSpace(string(line))))
+	log := []byte(blanks.Replace(string(colours.ReplaceAll(data, nil))))
+	data, labels := unlabelled(log)
+	f, err := formatOf(data, o.Format)
+	if err != nil {
+		return nil, err
 	}
-	auto := o.Format == "" || o.Format == Auto
-	for _, f := range formats {
-		if auto && f.is(data) || f.name == o.Format {
-			r, err := f.read(data, o)
-			if r != nil {
-				r.Format = f.name
-			}
-			if r != nil && labels {
-				r.Notes = append(r.Notes, "the launcher's labels before its lines were taken off")
-			}
-			if r != nil && o.Partial {
-				r.Notes = append(r.Notes, "the output may be of a run that did not end (--partial)")
-			}
-			return r, err
+	r, err := f.read(data, o)
+	if r == nil || err != nil {
+		return nil, err
+	}
+	r.Format = f.name
+	r.said(log)
+	if labels {
+		r.note("the launcher's labels before its lines were taken off")
+	}
+	if o.Partial {
+		r.note("the output may be of a run that did not end (--partial)")
+	}
+	return r, nil
+}
+
+// formatOf returns the format of a name, or the first that recognises the output.
+func formatOf(data []byte, name string) (*format, error) {
+	auto := name == "" || name == Auto
+	for i, f := range formats {
+		if auto && f.is(data) || f.name == name {
+			return &formats[i], nil
 		}
 	}
-	for _, x := range unread {
-		if auto && x.is.Match(data) {
-			return nil, errors.New(x.remedy)
-		}
+	if !auto {
+		return nil, fmt.Errorf("format %q: there are %s", name, strings.Join(Formats(), ", "))
 	}
-	if auto {
-		return nil, fmt.Errorf("no program that evbench knows wrote this output; there are %s", strings.Join(Formats()[1:], ", "))
-	}
-	return nil, fmt.Errorf("format %q: there are %s", o.Format, strings.Join(Formats(), ", "))
+	return nil, cmp.Or(other(data), fmt.Errorf("this is none of the outputs that are read (%s): run one of these, %s", strings.Join(Formats()[1:], ", "), givenNumber))
 }
 
 func isJSON(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) }
@@ -301,7 +307,7 @@ const ownSchema = "evbench/summary/1"
 
 func readOwn(data []byte, o Options) (*Result, error) {
 	var s results.Summary
-	if err := json.Unmarshal(data, &s); err != nil {
+	if err := jsondoc.Unmarshal(data, &s); err != nil {
 		return nil, fmt.Errorf("no summary.json: %w", err)
 	}
 	if s.Schema != ownSchema {
@@ -404,7 +410,7 @@ func (p *Pairs) check() error {
 		case x.Src == x.Dst:
 			return fmt.Errorf("%s sends to itself", short(p.Names[x.Src]))
 		case seen[pair]:
-			return fmt.Errorf("two results from %s to %s: give one run", short(p.Names[x.Src]), short(p.Names[x.Dst]))
+			return fmt.Errorf("two results from %s to %s, not of processes at the same time: give one run", short(p.Names[x.Src]), short(p.Names[x.Dst]))
 		case !(x.Rate > 0):
 			return fmt.Errorf("no rate from %s to %s", short(p.Names[x.Src]), short(p.Names[x.Dst]))
 		case x.Rate > most*mib:

@@ -25,6 +25,8 @@ type iperfStart struct {
 	Version   string `json:"version"`
 	Connected []struct {
 		Local string `json:"local_host"`
+		Port  int    `json:"local_port"`
+		To    int    `json:"remote_port"`
 	} `json:"connected"`
 	SystemInfo   string `json:"system_info"`
 	ConnectingTo struct {
@@ -42,9 +44,40 @@ type iperfStart struct {
 	} `json:"test_start"`
 }
 
-type iperfEnd struct {
-	Received iperfSum `json:"sum_received"`
-	Back     iperfSum `json:"sum_received_bidir_reverse"`
+// An iperfEnd is sum_received and sum_received_bidir_reverse.
+type iperfEnd struct{ Received, Back iperfSum }
+
+// UnmarshalJSON implements json.Unmarshaler, as iperf 3.7 writes both directions of --bidir under one name: that of
+// the client's data first.
+func (e *iperfEnd) UnmarshalJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if _, err := d.Token(); err != nil {
+		return err
+	}
+	for d.More() {
+		key, err := d.Token()
+		var sum iperfSum
+		var value json.RawMessage
+		if err = errors.Join(err, d.Decode(&value)); err != nil {
+			return err
+		}
+		into := &e.Back
+		switch {
+		case key == "sum_received" && e.Received == (iperfSum{}):
+			into = &e.Received
+		case key == "sum_received" || key == "sum_received_bidir_reverse":
+			if e.Back != (iperfSum{}) {
+				return errors.New("end has more than two sums of what was received")
+			}
+		default:
+			continue
+		}
+		if err := json.Unmarshal(value, &sum); err != nil {
+			return err
+		}
+		*into = sum
+	}
+	return nil
 }
 
 type iperfSum struct {
@@ -65,36 +98,96 @@ type iperfSum struct {
 // The receiver's bytes count. With -R the server sends; with --bidir both do. Tests that overlap
 // for more than half of the shorter ran at the same time.
 func readIperf3(data []byte, o Options) (*Result, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
 	t := &iperfTests{at: map[string]int{}, addresses: o.Addresses}
-	for n := 1; ; n++ {
+	n := 0
+	err := each(data, func(document []byte) error {
+		n++
 		var x iperfTest
-		if err := d.Decode(&x); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, fmt.Errorf("document %d: not JSON of iperf3: %w", n, err)
+		if err := json.Unmarshal(document, &x); err != nil {
+			return fmt.Errorf("document %d: not JSON of iperf3: %w", n, err)
 		}
 		if err := t.document(x); err != nil {
-			return nil, fmt.Errorf("document %d: %w", n, err)
+			return fmt.Errorf("document %d: %w", n, err)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if t.open != nil {
 		return nil, errors.New("the last test has no end")
 	}
+	t.pairs.spans(t.from, t.to)
+	sums := t.sum()
 	if err := t.pairs.check(); err != nil {
 		return nil, err
 	}
-	t.pairs.spans(t.from, t.to)
 	r := &Result{What: fmt.Sprintf("%s, tests: %d", t.version, t.tests), Pairs: &t.pairs}
 	if t.held > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d tests were held to a rate, %v a stream at most (iperf3 -b, or UDP): they say nothing of what is above it", t.held, t.tests, t.target))
 	}
+	if sums > 0 {
+		r.note("%d tests ran beside others of the same pair, at the same time: their rates are summed", sums)
+	}
 	return r, nil
+}
+
+// each calls do for each document: one after another, or those of a list.
+func each(data []byte, do func(document []byte) error) error {
+	data = bytes.TrimSpace(data)
+	if inner, list := bytes.CutPrefix(data, []byte("[")); list {
+		var all []json.RawMessage
+		if err := json.Unmarshal(data, &all); err != nil {
+			return fmt.Errorf("not a list of documents of iperf3: %w", err)
+		}
+		if len(bytes.TrimSpace(inner)) == 1 {
+			return errors.New("an empty list")
+		}
+		for _, x := range all {
+			if err := do(x); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for d := json.NewDecoder(bytes.NewReader(data)); ; {
+		var x json.RawMessage
+		if err := d.Decode(&x); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return do(data[d.InputOffset():]) // which has the error
+		} else if err := do(x); err != nil {
+			return err
+		}
+	}
+}
+
+// sum makes one of tests of a pair that ran at the same time, in processes of their own, which have ports of their
+// own. It returns how many it has added to others.
+func (t *iperfTests) sum() (added int) {
+	type key struct{ src, dst, group int }
+	first, seen := map[key]int{}, map[string]bool{}
+	out := t.pairs.List[:0]
+	for i, p := range t.pairs.List {
+		k := key{p.Src, p.Dst, p.Group}
+		at, again := first[k]
+		again = again && t.ports[i] != "" && !seen[t.ports[i]]
+		if seen[t.ports[i]] = true; again {
+			out[at].Rate += p.Rate
+			added++
+			continue
+		}
+		first[k] = len(out)
+		out = append(out, p)
+	}
+	t.pairs.List = out
+	return added
 }
 
 type iperfTests struct {
 	pairs    Pairs
 	from, to []float64 // seconds, by pair
+	ports    []string  // of its connection, by pair, "": not known
 	at       map[string]int
 	// addresses are those of hosts: see Options.
 	addresses map[string]string
@@ -151,9 +244,10 @@ func (t *iperfTests) test(s iperfStart, e iperfEnd) error {
 	if s.TestStart.Target > 0 {
 		t.held, t.target = t.held+1, max(t.target, unit.Rate(s.TestStart.Target))
 	}
-	own := system[1]
+	own, ports := system[1], ""
 	if len(s.Connected) > 0 {
 		own = cmp.Or(t.addresses[s.Connected[0].Local], own)
+		ports = fmt.Sprint(system[1], " ", s.Connected[0].Port, " ", s.Connected[0].To)
 	}
 	client, server := t.end(own), t.end(cmp.Or(t.addresses[s.ConnectingTo.Host], s.ConnectingTo.Host))
 	if len(t.pairs.Names) > maxEnds {
@@ -165,12 +259,16 @@ func (t *iperfTests) test(s iperfStart, e iperfEnd) error {
 	}
 	add := func(src, dst int, sum iperfSum) {
 		t.pairs.List = append(t.pairs.List, Pair{Src: src, Dst: dst, Rate: sum.Rate})
+		t.ports = append(t.ports, ports)
 		t.from, t.to = append(t.from, from), append(t.to, from+s.TestStart.Omit+sum.Seconds)
 	}
 	if s.TestStart.Reverse != 0 {
 		client, server = server, client
 	}
 	add(client, server, e.Received)
+	if ports != "" {
+		ports += " back"
+	}
 	if e.Back.Seconds > 0 {
 		add(server, client, e.Back)
 	}

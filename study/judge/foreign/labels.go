@@ -103,6 +103,3 @@ const longestLabel = 160
 
 // xmlEnd is the end of a line of mpirun --xml, which writes the end of the program's line, too.
 var xmlEnd = regexp.MustCompile(`(?:&#010;)?[ \x00]*</std(?:out|err)>(\n?)$`)
-
-// killed matches what launchers and schedulers say when a program was ended.
-var killed = regexp.MustCompile(`(?m)^.*(?:BAD TERMINATION OF ONE OF YOUR|CANCELLED AT|DUE TO TIME LIMIT|exited on signal|noticed that process rank|Exited with exit code|oom-kill|^srun: error:|^slurmstepd: error:|PMIX_ERR_|MPI_ABORT was invoked).*$`)

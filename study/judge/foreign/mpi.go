@@ -11,9 +11,11 @@ import (
 	"evbench/internal/show"
 )
 
-const imbTitle = "# Benchmarking Alltoall"
-
-var osuTitle = regexp.MustCompile(`All-to-Allv? Personalized Exchange Latency Test`)
+// Titles of the OSU Micro-Benchmarks, and of those that are read: exchanges of equal messages that a call ends.
+var (
+	osuTitle    = regexp.MustCompile(`(?m)^[ \t]*# ?O(?:SU|MB)\b.*(?:Test|Benchmark).*$`)
+	osuExchange = regexp.MustCompile(`^# ?O(?:SU|MB) [^ ]+ All-to-All([vw]?) Personalized Exchange Latency Test`)
+)
 
 // osuColumns are the columns of the table behind the size.
 var (
@@ -21,8 +23,24 @@ var (
 	osuColumns = regexp.MustCompile(`^(?:(?:\w+ )+?(?:Latency|Lat)\(us\) ?|Iterations ?|Validation ?)+$`)
 )
 
-// readOSU reads what osu_alltoall and osu_alltoallv (equal sizes) of the OSU Micro-Benchmarks prints; checked against the
-// forms of versions 4.2, 5.3 to 5.6.3 and 7.1 to 7.5, with and without -f and validation:
+// osuLast is the size with which collective benchmarks end where -m does not say another.
+const osuLast = 1 << 20
+
+// osuRun is the table of a run, as far as it has been read.
+type osuRun struct {
+	table
+	title     string
+	in        bool     // behind the title of the exchange
+	others    []string // titles of other benchmarks
+	at, width int      // the column of the time; of all
+	behind    bool     // the table has ended
+	broken    error    // of a line that may be within a row
+	odd       []string // lines
+	end       string   // what says that a task was ended
+}
+
+// readOSU reads what osu_alltoall, osu_alltoallv and osu_alltoallw (equal sizes) of the OSU Micro-Benchmarks print;
+// checked against the forms of versions 4.2, 5.3 to 5.6.3 and 7.1 to 7.5, with and without -f and validation:
 //
 //	# OSU MPI All-to-All Personalized Exchange Latency Test v7.5
 //	# Datatype: MPI_CHAR.
@@ -30,67 +48,190 @@ var (
 //	1048576             12345.67          11234.56          13456.78        1000
 //
 // Size is what a rank sends to each other. Avg is the mean over the ranks; Max, which -f adds, is that of the slowest rank,
-// with which the exchange ends. The number of ranks is not printed.
+// with which the exchange ends. The number of ranks is not printed, nor an end: a run is whole that has come to its last
+// size, and not known to be whole where a task was ended before that. Other benchmarks in one log are left out.
 func readOSU(data []byte, o Options) (*Result, error) {
-	out := table{}
-	var odd []string                           // lines
-	title, at, width, ended := "", 0, 0, false // at: the column of the time
-	err := lines(data, func(n int, text string, f []string) error {
-		switch {
-		case osuTitle.MatchString(text):
-			if title != "" {
-				return fmt.Errorf("line %d: a second run of osu_alltoall: give one", n)
-			}
-			title = "osu_alltoall " + f[len(f)-1]
-			out.what = title
-		case strings.HasPrefix(text, "#") && strings.Contains(text, "OSU"):
-			return fmt.Errorf("line %d: %q is not an all-to-all", n, short(text))
-		case strings.HasPrefix(text, "# Size"):
-			columns := strings.Join(f[2:], " ")
-			switch {
-			case title == "" || !strings.HasPrefix(columns, "Avg Latency(us)"):
-				return fmt.Errorf("line %d: %q is not followed by mean times in µs", n, short(text))
-			case at > 0:
-				return fmt.Errorf("line %d: a second head of a table: give one run", n)
-			case !osuColumns.MatchString(columns):
-				return fmt.Errorf("line %d: the head %q is cut, or has something in it", n, short(text))
-			}
-			width = 1 + len(osuColumn.FindAllString(columns, -1))
-			at, out.limit = 1, "the time is the mean of the ranks, and a call ends with the slowest (osu_alltoall -f prints its time)"
-			if strings.HasPrefix(columns, "Avg Latency(us) Min Latency(us) Max Latency(us)") {
-				at, out.limit = 3, ""
-			}
-		case at > 0 && !ended && brokenRow.MatchString(text):
-			return fmt.Errorf("line %d: %q is within a row", n, short(text))
-		case len(out.rows) > 0 && text == "":
-			ended = true
-		case at > 0 && !ended && len(f) > 0 && isCount(f[0]):
-			if len(f) != width {
-				return fmt.Errorf("line %d: %q is not a row of %d columns", n, short(text), width)
-			}
-			if slices.Contains(f[at+1:], "Fail") {
-				return fmt.Errorf("line %d: osu_alltoall found wrong data", n)
-			}
-			r, err := slowest(n, f[0], f[1], f[at])
-			if dot := strings.IndexByte(f[at], '.'); dot < 0 || dot > len(f[at])-3 { // %.2f
-				odd = append(odd, strconv.Itoa(n))
-			}
-			out.rows = append(out.rows, r)
-			return err
-		}
-		return nil
-	})
+	x := &osuRun{}
+	if err := lines(data, x.line); err != nil {
+		return nil, err
+	}
+	switch {
+	case x.title == "" && len(x.others) > 0:
+		return nil, fmt.Errorf("%s: run osu_alltoall -f, %s", osuOther(x.others[0]), givenNumber)
+	case x.at == 0:
+		return nil, fmt.Errorf("no line %q of osu_alltoall", "# Size       Avg Latency(us)")
+	}
+	ended, err := x.ended(commandIn(data).last, o)
 	if err != nil {
 		return nil, err
 	}
-	if at == 0 {
-		return nil, fmt.Errorf("no line %q of osu_alltoall", "# Size       Avg Latency(us)")
+	r, err := x.result(o.Size)
+	if r == nil {
+		return nil, err
 	}
-	r, err := out.result(o.Size)
-	if r != nil && len(odd) > 0 {
-		r.Notes = []string{"times without the two decimals of osu_alltoall, in line " + show.Few(odd) + ": somebody changed the output, or it is cut"}
+	if len(x.odd) > 0 {
+		r.note("times without the two decimals of osu_alltoall, in line %s: somebody changed the output, or it is cut", show.Few(x.odd))
+	}
+	if ended {
+		r.note("a task was ended after the last size: %q", short(x.end))
+	}
+	if len(x.others) > 0 {
+		r.note("other benchmarks of the log are left out: %d", len(x.others))
 	}
 	return r, err
+}
+
+// osuOther says what a benchmark is that is no exchange of equal messages.
+func osuOther(title string) string {
+	program := ""
+	for _, x := range []struct{ part, name string }{
+		{"Non-blocking All-to-All", " (osu_ialltoall), whose time is that of computation, too"},
+		{"Multiple Bandwidth", " (osu_mbw_mr), which measures pairs"},
+	} {
+		if strings.Contains(title, x.part) {
+			program = x.name
+		}
+	}
+	return fmt.Sprintf("this is %q%s", title, program)
+}
+
+// ended reports whether a task was ended behind the last size. Before that, it is an error.
+func (x *osuRun) ended(last int64, o Options) (bool, error) {
+	n := len(x.rows)
+	switch {
+	case n == 0 || o.Partial:
+		return false, nil
+	case last > 0 && x.rows[n-1].bytes < last:
+		return false, fmt.Errorf("its last size is %d, and the command has -m to %d: the run was ended%s; %s", x.rows[n-1].bytes, last, because(x.end), wholeRows)
+	case x.end != "" && x.rows[n-1].bytes != cmp.Or(last, osuLast):
+		return false, fmt.Errorf("the program was ended: %q; %s", short(x.end), wholeRows)
+	}
+	return x.end != "", nil
+}
+
+func (x *osuRun) line(n int, text string, f []string) error {
+	switch {
+	case osuTitle.MatchString(text):
+		return x.begin(n, text, f)
+	case !x.in:
+		return nil
+	case strings.HasPrefix(text, "# Size"):
+		return x.head(n, text, f)
+	case x.at == 0:
+		return nil
+	case len(x.rows) > 0 && text == "":
+		x.behind = true
+	case x.behind || text == "":
+	case numbers(f):
+		return x.numbers(n, text, f)
+	case brokenRow.MatchString(text) && text[len(leadingCount(text))] == ',':
+		return within(n, text)
+	case isCount(f[0]) || brokenRow.MatchString(text):
+		x.broken = within(n, text) // if numbers follow that are the rest of a row
+	}
+	if x.end == "" && taskEnd(text) {
+		x.end = text
+	}
+	return nil
+}
+
+// begin takes a title.
+func (x *osuRun) begin(n int, text string, f []string) error {
+	m := osuExchange.FindStringSubmatch(text)
+	if x.in = m != nil; !x.in {
+		x.others = append(x.others, strings.TrimSpace(strings.TrimLeft(text, "# ")))
+		return nil
+	}
+	if x.title != "" {
+		return fmt.Errorf("line %d: a second run of osu_alltoall: give one", n)
+	}
+	x.title = "osu_alltoall" + m[1] + " " + f[len(f)-1]
+	x.what = x.title
+	return nil
+}
+
+func (x *osuRun) head(n int, text string, f []string) error {
+	columns := strings.Join(f[2:], " ")
+	switch {
+	case !strings.HasPrefix(columns, "Avg Latency(us)"):
+		return fmt.Errorf("line %d: %q is not followed by mean times in µs", n, short(text))
+	case x.at > 0:
+		return fmt.Errorf("line %d: a second head of a table: give one run", n)
+	case !osuColumns.MatchString(columns):
+		return fmt.Errorf("line %d: the head %q is cut, or has something in it", n, short(text))
+	}
+	x.width = 1 + len(osuColumn.FindAllString(columns, -1))
+	x.at, x.limit = 1, "the time is the mean of the ranks, and a call ends with the slowest (osu_alltoall -f prints its time)"
+	if strings.HasPrefix(columns, "Avg Latency(us) Min Latency(us) Max Latency(us)") {
+		x.at, x.limit = 3, ""
+	}
+	return nil
+}
+
+// numbers takes a line of numbers: a row, or the rest of one that a message has cut.
+func (x *osuRun) numbers(n int, text string, f []string) error {
+	if x.broken != nil {
+		size, last := f[0], int64(0)
+		if len(x.rows) > 0 {
+			last = x.rows[len(x.rows)-1].bytes
+		}
+		if last == 0 || len(f) != x.width || size != strconv.FormatInt(2*last, 10) {
+			return x.broken
+		}
+		x.broken = nil
+	}
+	if !isCount(f[0]) {
+		return nil
+	}
+	return x.row(n, text, f)
+}
+
+// numbers reports whether fields are numbers, or what validation says.
+func numbers(f []string) bool {
+	return !slices.ContainsFunc(f, func(field string) bool {
+		return (strings.Trim(field, "0123456789.eExpP+-") != "" || !strings.ContainsAny(field, "0123456789")) && field != "Pass" && field != "Fail"
+	})
+}
+
+func within(n int, text string) error {
+	return fmt.Errorf("line %d: %q is within a row", n, short(text))
+}
+
+func leadingCount(text string) string {
+	return text[:len(text)-len(strings.TrimLeft(text, "0123456789"))]
+}
+
+func (x *osuRun) row(n int, text string, f []string) error {
+	if len(f) != x.width {
+		return fmt.Errorf("line %d: %q is not a row of %d columns", n, short(text), x.width)
+	}
+	if slices.Contains(f[x.at+1:], "Fail") {
+		return fmt.Errorf("line %d: osu_alltoall found wrong data", n)
+	}
+	r, err := slowest(n, f[0], f[1], f[x.at])
+	if dot := strings.IndexByte(f[x.at], '.'); dot < 0 || dot > len(f[x.at])-3 { // %.2f
+		x.odd = append(x.odd, strconv.Itoa(n))
+	}
+	x.rows = append(x.rows, r)
+	return err
+}
+
+const imbTitle = "# Benchmarking "
+
+// imbRun is the tables of a run of IMB, as far as they have been read.
+type imbRun struct {
+	tables    map[imbTable][]row
+	at        imbTable
+	in        bool     // in a benchmark that is read
+	failed    bool     // the rest of the table
+	finalized bool     // the program came to its end
+	others    []string // benchmarks that are not read
+	notes     []string
+}
+
+type imbTable struct {
+	name      string
+	processes int // 0: not yet known
 }
 
 // readIMB reads what IMB-MPI1 Alltoall and Alltoallv of the Intel MPI Benchmarks print; checked
@@ -106,91 +247,114 @@ func readOSU(data []byte, o Options) (*Result, error) {
 // #bytes is what a rank sends to each other. The slowest rank ends the exchange, at t_max. Of
 // several numbers of processes the largest counts; of both benchmarks Alltoall.
 func readIMB(data []byte, o Options) (*Result, error) {
-	type run struct {
-		name      string
-		processes int
-	}
-	tables := map[run][]row{}
-	in, processes, name := false, 0, ""
-	var notes []string
-	finalized, failed := false, false
-	err := lines(data, func(n int, text string, f []string) error {
-		switch {
-		case strings.HasPrefix(text, "# Benchmarking "):
-			in, processes = strings.HasPrefix(text, imbTitle), 0
-			name = strings.Join(f[2:], " ")
-			if strings.HasPrefix("Alltoall", name) && name != "Alltoall" || !imbName.MatchString(name) {
-				return fmt.Errorf("line %d: the title %q is cut, or has something in it", n, short(text))
-			}
-			if in && name != "Alltoall" && name != "Alltoallv" {
-				return fmt.Errorf("line %d: %s is not read here: there are Alltoall and Alltoallv", n, short(name))
-			}
-		case in && processes == 0 && strings.HasPrefix(text, "#") && strings.Contains(text, "#processes ="):
-			_, after, _ := strings.Cut(text, "=")
-			word, _, _ := strings.Cut(strings.TrimSpace(after), " ")
-			p, err := strconv.Atoi(word)
-			if err != nil || p < 1 {
-				return fmt.Errorf("line %d: #processes %q", n, short(word))
-			}
-			if len(tables[run{name, p}]) > 0 {
-				return fmt.Errorf("line %d: a second table of %d processes: give one run", n, p)
-			}
-			processes = p
-		case in && strings.HasPrefix(text, "#bytes"):
-			if len(f) < 5 || f[1] != "#repetitions" || f[4] != "t_avg[usec]" {
-				return fmt.Errorf("line %d: columns are #bytes #repetitions t_min[usec] t_max[usec] t_avg[usec], not %q", n, short(text))
-			}
-			if processes == 0 {
-				return fmt.Errorf("line %d: a table without #processes", n)
-			}
-			failed = false
-		case strings.HasPrefix(text, "# All processes entering MPI_Finalize"):
-			finalized = true
-		case in && len(f) > 1 && isCount(f[0]) && imbFailed.MatchString(f[1]):
-			failed = true
-			notes = append(notes, fmt.Sprintf("%s bytes: %s", f[0], strings.TrimRight(f[1], ".;")))
-		case in && processes > 0 && brokenRow.MatchString(text):
-			return fmt.Errorf("line %d: %q is within a row", n, short(text))
-		case in && !failed && len(f) > 0 && isCount(f[0]):
-			if len(f) < 5 || processes == 0 {
-				return fmt.Errorf("line %d: %q is not a row of five columns", n, short(text))
-			}
-			if len(f) > 5 && strings.Trim(f[5], "0.") != "" {
-				return fmt.Errorf("line %d: defects %s: the data was wrong", n, short(f[5]))
-			}
-			r, err := slowest(n, f[0], f[4], f[3])
-			tables[run{name, processes}] = append(tables[run{name, processes}], r)
-			return err
-		}
-		return nil
-	})
-	if err != nil {
+	x := &imbRun{tables: map[imbTable][]row{}}
+	if err := lines(data, x.line); err != nil {
 		return nil, err
 	}
-	best := run{}
-	for r := range tables {
-		if best.processes == 0 || r.name < best.name || r.name == best.name && r.processes > best.processes {
-			best = r
+	best := imbTable{}
+	for t := range x.tables {
+		if best.processes == 0 || t.name < best.name || t.name == best.name && t.processes > best.processes {
+			best = t
 		}
 	}
-	if best.processes == 0 {
+	timed := func(r row) bool { return r.bytes > 0 }
+	switch {
+	case best.processes == 0 && len(x.others) > 0:
+		return nil, fmt.Errorf("this is IMB's %s, which is not read: take IMB-MPI1 Alltoall or Alltoallv, %s", short(x.others[0]), givenNumber)
+	case best.processes == 0:
 		return nil, fmt.Errorf("no table of the benchmark Alltoall")
+	case best.processes == 1:
+		return nil, errAlone
+	case !x.finalized && !o.Partial:
+		return nil, fmt.Errorf("no line %q: the run ended before that%s; %s", "# All processes entering MPI_Finalize", because(endIn(data)), wholeRows)
+	case len(x.notes) > 0 && !slices.ContainsFunc(x.tables[best], timed):
+		return nil, fmt.Errorf("no size has a time: %s: give IMB more time (-time 60)", show.Few(x.notes))
 	}
-	if !finalized && !o.Partial {
-		return nil, fmt.Errorf("no line %q: the run ended before that; --partial takes the rows that are whole", "# All processes entering MPI_Finalize")
-	}
-	out, err := table{what: "IMB-MPI1 " + best.name, ranks: best.processes, rows: tables[best]}.result(o.Size)
+	out, err := table{what: "IMB-MPI1 " + best.name, ranks: best.processes, rows: x.tables[best]}.result(o.Size)
 	if out != nil {
-		out.Notes = notes
+		out.Notes = x.notes
 	}
 	return out, err
+}
+
+func (x *imbRun) line(n int, text string, f []string) error {
+	switch {
+	case strings.HasPrefix(text, imbTitle):
+		return x.begin(n, text, f)
+	case strings.HasPrefix(text, "# All processes entering MPI_Finalize"):
+		x.finalized = true
+	case !x.in:
+	case x.at.processes == 0 && strings.HasPrefix(text, "#") && strings.Contains(text, "#processes ="):
+		return x.processes(n, text)
+	case strings.HasPrefix(text, "#bytes"):
+		if len(f) < 5 || f[1] != "#repetitions" || f[4] != "t_avg[usec]" {
+			return fmt.Errorf("line %d: columns are #bytes #repetitions t_min[usec] t_max[usec] t_avg[usec], not %q", n, short(text))
+		}
+		if x.at.processes == 0 {
+			return fmt.Errorf("line %d: a table without #processes", n)
+		}
+		x.failed = false
+	case len(f) > 1 && isCount(f[0]) && imbFailed.MatchString(f[1]):
+		x.failed = true
+		x.tables[x.at] = append(x.tables[x.at], nil...) // there is one
+		x.notes = append(x.notes, fmt.Sprintf("%s bytes: %s", f[0], strings.TrimRight(f[1], ".;")))
+	case x.at.processes > 0 && brokenRow.MatchString(text):
+		return within(n, text)
+	case !x.failed && len(f) > 0 && isCount(f[0]):
+		return x.row(n, text, f)
+	}
+	return nil
+}
+
+// begin takes the title of a benchmark.
+func (x *imbRun) begin(n int, text string, f []string) error {
+	name := strings.Join(f[2:], " ")
+	if strings.HasPrefix("Alltoall", name) && name != "Alltoall" || !imbName.MatchString(name) {
+		return fmt.Errorf("line %d: the title %q is cut, or has something in it", n, short(text))
+	}
+	x.at = imbTable{name: name}
+	if x.in = name == "Alltoall" || name == "Alltoallv"; !x.in {
+		if strings.Contains(strings.ToLower(name), "alltoall") {
+			x.others = slices.Insert(x.others, 0, name)
+		} else {
+			x.others = append(x.others, name)
+		}
+	}
+	return nil
+}
+
+func (x *imbRun) processes(n int, text string) error {
+	_, after, _ := strings.Cut(text, "=")
+	word, _, _ := strings.Cut(strings.TrimSpace(after), " ")
+	p, err := strconv.Atoi(word)
+	if err != nil || p < 1 {
+		return fmt.Errorf("line %d: #processes %q", n, short(word))
+	}
+	if x.at.processes = p; len(x.tables[x.at]) > 0 && p == 1 {
+		return errAlone
+	} else if len(x.tables[x.at]) > 0 {
+		return fmt.Errorf("line %d: a second table of %d processes: give one run", n, p)
+	}
+	return nil
+}
+
+func (x *imbRun) row(n int, text string, f []string) error {
+	if len(f) < 5 || x.at.processes == 0 {
+		return fmt.Errorf("line %d: %q is not a row of five columns", n, short(text))
+	}
+	if len(f) > 5 && strings.Trim(f[5], "0.") != "" {
+		return fmt.Errorf("line %d: defects %s: the data was wrong", n, short(f[5]))
+	}
+	r, err := slowest(n, f[0], f[4], f[3])
+	x.tables[x.at] = append(x.tables[x.at], r)
+	return err
 }
 
 // brokenRow is a message of another program behind the first digits of a row, or a size written with commas.
 var brokenRow = regexp.MustCompile(`^[0-9]+(?:[A-Za-z\[#]|,[0-9]{3}\b)`)
 
 // imbName are names of benchmarks.
-var imbName = regexp.MustCompile(`^[A-Za-z_]+$`)
+var imbName = regexp.MustCompile(`^[A-Za-z_-]+$`)
 
 // imbFailed are words in place of a row's times.
 var imbFailed = regexp.MustCompile(`^(?:time-out|out-of-mem|int-overflow)`)

@@ -12,6 +12,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"evbench/internal/jsondoc"
+	"evbench/internal/show"
 )
 
 // meanNCCL is the Limit of alltoall_perf, whose -a is 1 (the mean) unless it is given.
@@ -22,7 +25,7 @@ var otherNCCL = regexp.MustCompile(`\b(all_reduce|all_gather|broadcast|gather|hy
 // isNCCL recognises outputs of nccl-tests and rccl-tests by unique JSON keys and text columns.
 func isNCCL(data []byte) bool {
 	if isRCCL(data) || !isJSON(data) {
-		return isRCCL(data) || containing("algbw")(data) && containing("busbw")(data)
+		return isRCCL(data) || containing("algbw")(data) && containing("busbw")(data) && !containing("MSCCL")(data)
 	}
 	return containing(`"nccl_version"`)(data) || containing(`"rccl_version"`)(data)
 }
@@ -34,7 +37,7 @@ func readNCCL(data []byte, o Options) (*Result, error) {
 	case isJSON(data):
 		return readNCCLJSON(data, o.Size)
 	}
-	return readNCCLText(data, o.Size, o.Format == NCCL, o.Partial)
+	return readNCCLText(data, o)
 }
 
 // readNCCLText reads the text that alltoall_perf of nccl-tests and rccl-tests prints; checked
@@ -50,27 +53,30 @@ func readNCCL(data []byte, o Options) (*Result, error) {
 // The columns of the exchange out of place are read. Only newer versions name the program,
 // and all_gather_perf prints the same columns: where the text does not name alltoall_perf,
 // sure must say that it is of that program.
-func readNCCLText(data []byte, size int64, sure, partial bool) (*Result, error) {
+func readNCCLText(data []byte, o Options) (*Result, error) {
 	if bytes.Contains(data, []byte("alltoallv_perf")) {
 		return nil, errors.New("alltoallv_perf wrote it: give that format")
 	}
-	x, err := ncclRows(data, sure)
+	x, err := ncclRows(data, o.Format == NCCL, o.Partial)
 	if err != nil {
 		return nil, err
 	}
-	if !partial && !ncclEnd.Match(data) {
-		return nil, errNoEnd
-	}
-	r, err := ofBuffers(x.rows, x.ranks, meanNCCL).result(size)
+	r, err := ofBuffers(x.rows, x.ranks, meanNCCL).result(o.Size)
 	return x.told(r), err
 }
 
-// An ncclText is what the text of a run says.
+// An ncclText is what the text of a run says, as far as it has been read.
 type ncclText struct {
 	rows  []row
 	ranks int
 	hosts []string // by rank
 	notes []string
+
+	others      []string // programs before and behind it in the log
+	elsewhere   bool     // in the part of one of them
+	at, columns int      // that of the time, and how many; 0: before the head
+	group       string
+	ended       bool
 }
 
 // told adds hosts and notes to a result.
@@ -98,10 +104,8 @@ func readAlltoallv(data []byte, o Options) (*Result, error) {
 	}
 	text := &ncclText{}
 	read := func() (rows []row, ranks int, limit string, err error) {
-		if text, err = ncclRows(alltoallvSummary.ReplaceAll(data, []byte(" ")), true); err != nil {
+		if text, err = ncclRows(alltoallvSummary.ReplaceAll(data, []byte(" ")), true, o.Partial); err != nil {
 			return nil, 0, "", err
-		} else if !o.Partial && !ncclEnd.Match(data) {
-			return nil, 0, "", errNoEnd
 		}
 		return text.rows, text.ranks, strings.ReplaceAll(meanNCCL, "alltoall_perf", program), nil
 	}
@@ -129,15 +133,16 @@ func readAlltoallv(data []byte, o Options) (*Result, error) {
 var ncclLog = regexp.MustCompile(`[\w.-]+:\d+:\d+ \[\d+\] NCCL (?:INFO|WARN|TRACE)`)
 
 // ncclEnd matches the lines with which all versions end.
-var ncclEnd = regexp.MustCompile(`(?m)^[ \t]*# *(?:Out of bounds values|Avg bus bandwidth)`)
-
-var errNoEnd = errors.New(`no line "# Out of bounds values": the run ended before that; --partial takes the rows that are whole`)
+var ncclEnd = regexp.MustCompile(`^# *(?:Out of bounds values|Avg bus bandwidth)`)
 
 // rankHost is the host of a rank.
 var rankHost = regexp.MustCompile(`\bPid +\d+ on +(\S+) device`)
 
-// ncclRows reads the rows of a text, and its ranks.
-func ncclRows(data []byte, sure bool) (*ncclText, error) {
+// ncclStart begins the part of a program, in newer versions.
+const ncclStart = "# Collective test starting:"
+
+// ncclRows reads the rows of a text, and its ranks. Parts of other programs in one log are left out.
+func ncclRows(data []byte, sure, partial bool) (*ncclText, error) {
 	if !sure && !bytes.Contains(data, []byte("alltoall_perf")) {
 		if other := otherNCCL.Find(data); other != nil {
 			return nil, fmt.Errorf("%s is not an all-to-all: run alltoall_perf", other)
@@ -145,65 +150,18 @@ func ncclRows(data []byte, sure bool) (*ncclText, error) {
 		return nil, fmt.Errorf("it does not name its program of nccl-tests: if that is alltoall_perf, give the format %s", NCCL)
 	}
 	x := &ncclText{}
-	at, columns, group := -1, 0, ""
-	err := lines(data, func(n int, text string, f []string) error {
-		switch {
-		case otherNCCL.MatchString(text):
-			return fmt.Errorf("line %d: %q is not an all-to-all", n, short(text))
-		case len(f) > 2 && f[0] == "#" && f[1] == "Rank" && isCount(f[2]):
-			if f[2] != strconv.Itoa(x.ranks) {
-				return fmt.Errorf("line %d: rank %s, after %d ranks: the list of a run has each once; give one whole run", n, short(f[2]), x.ranks)
-			}
-			x.ranks++
-			if m := rankHost.FindStringSubmatch(text); m != nil {
-				x.hosts = append(x.hosts, m[1])
-			}
-			if len(f) > 4 && f[3] == "Group" {
-				if group != "" && f[4] != group {
-					return fmt.Errorf("line %d: ranks in groups %s and %s: several exchanges at once (NCCL_TESTS_SPLIT)", n, short(group), short(f[4]))
-				}
-				group = f[4]
-			}
-		case strings.HasPrefix(text, "# Out of bounds values") && strings.HasSuffix(text, "FAILED"):
-			return fmt.Errorf("line %d: alltoall_perf found wrong elements", n)
-		case len(f) > 2 && f[0] == "#" && f[1] == "size" && slices.Contains(f, "busbw"):
-			if at = slices.Index(f, "time") - 1; at < 5 || f[at-1] != "redop" || f[at] != "root" { // one less without the #
-				return fmt.Errorf("line %d: columns are size count type redop root time algbw busbw, not %q", n, short(text))
-			}
-			for i, name := range f {
-				if name == "#wrong" || name == "error" {
-					columns = i // less the #
-				}
-			}
-		case at > 0 && brokenRow.MatchString(text):
-			return fmt.Errorf("line %d: %q is within a row", n, short(text))
-		case ncclLog.MatchString(text):
-			if at > 0 && len(f) > 0 && isCount(f[0]) {
-				x.notes = append(x.notes, fmt.Sprintf("line %d: a line of NCCL's log is within the row of %s bytes, which is left out", n, short(f[0])))
-			}
-		case at > 0 && len(f) > 0 && isCount(f[0]) && len(f) < max(columns, at+1):
-			return fmt.Errorf("line %d: %d columns of %d: %q is cut, or without the exchange out of place", n, len(f), columns, short(text))
-		case at > 0 && len(f) > at && isCount(f[0]):
-			if f[at-1] != "-1" || f[at-2] != "none" {
-				return fmt.Errorf("line %d: redop %s and root %s are not those of an all-to-all", n, short(f[at-2]), short(f[at-1]))
-			}
-			if w := at + 3; w < len(f) && f[w] != "0" && f[w] != "N/A" && f[w] != "0e+00" {
-				return fmt.Errorf("line %d: %s wrong elements", n, short(f[w]))
-			}
-			r, err := timed(n, f[0], f[at])
-			x.rows = append(x.rows, r)
-			return err
-		}
-		return nil
-	})
-	if err != nil {
+	if err := lines(data, x.line); err != nil {
 		return nil, err
 	}
-	if at < 0 {
+	switch {
+	case x.at == 0 && len(x.others) > 0:
+		return nil, fmt.Errorf("%s is not an all-to-all: run alltoall_perf", show.Few(x.others))
+	case x.at == 0:
 		return nil, fmt.Errorf("no line with the columns size, redop, root, time, algbw and busbw")
-	}
-	if x.ranks < 2 {
+	case x.ranks < 2:
 		return nil, fmt.Errorf("%d lines \"# Rank\": how many ranks took part is not known", x.ranks)
+	case !x.ended && !partial:
+		return nil, fmt.Errorf("no line %q: the run ended before that%s; %s", "# Out of bounds values", because(endIn(data)), wholeRows)
 	}
 	if n := x.ranks - len(x.hosts); n > 0 {
 		if n < x.ranks {
@@ -211,7 +169,112 @@ func ncclRows(data []byte, sure bool) (*ncclText, error) {
 		}
 		x.hosts = nil
 	}
+	if len(x.others) > 0 {
+		x.notes = append(x.notes, "left out of the log: "+show.Few(x.others))
+	}
+	if rows, again := slowestOf(x.rows); again {
+		x.rows = rows
+		x.notes = append(x.notes, "several results for each size, of types (-d all) or of cycles (-N): the slowest counts")
+	}
 	return x, nil
+}
+
+func (x *ncclText) line(n int, text string, f []string) error {
+	if started, is := strings.CutPrefix(text, ncclStart); is {
+		x.elsewhere = otherNCCL.MatchString(started)
+		if x.elsewhere {
+			x.others = append(x.others, strings.TrimSpace(started))
+		}
+	}
+	switch {
+	case x.elsewhere || strings.HasPrefix(text, "# Collective test concluded"):
+		return nil
+	case otherNCCL.MatchString(text):
+		return fmt.Errorf("line %d: %q is not an all-to-all: give only that part", n, short(text))
+	case len(f) > 2 && f[0] == "#" && f[1] == "Rank" && isCount(f[2]):
+		return x.rank(n, text, f)
+	case ncclEnd.MatchString(text):
+		x.ended = true
+		if strings.HasSuffix(text, "FAILED") {
+			return fmt.Errorf("line %d: alltoall_perf found wrong elements", n)
+		}
+	case len(f) > 2 && f[0] == "#" && f[1] == "size" && slices.Contains(f, "busbw"):
+		return x.head(n, text, f)
+	case x.at == 0:
+	case brokenRow.MatchString(text):
+		return within(n, text)
+	case ncclLog.MatchString(text):
+		if len(f) > 0 && isCount(f[0]) {
+			x.notes = append(x.notes, fmt.Sprintf("line %d: a line of NCCL's log is within the row of %s bytes, which is left out", n, short(f[0])))
+		}
+	case !x.ended && len(f) > 0 && isCount(f[0]):
+		return x.row(n, text, f)
+	}
+	return nil
+}
+
+// rank takes a line of the list of ranks.
+func (x *ncclText) rank(n int, text string, f []string) error {
+	if f[2] == "0" && x.ranks == 1 {
+		return errAlone
+	}
+	if f[2] != strconv.Itoa(x.ranks) {
+		return fmt.Errorf("line %d: rank %s, after %d ranks: the list of a run has each once; give one whole run", n, short(f[2]), x.ranks)
+	}
+	x.ranks++
+	if m := rankHost.FindStringSubmatch(text); m != nil {
+		x.hosts = append(x.hosts, m[1])
+	}
+	if len(f) > 4 && f[3] == "Group" {
+		if x.group != "" && f[4] != x.group {
+			return fmt.Errorf("line %d: ranks in groups %s and %s: several exchanges at once (NCCL_TESTS_SPLIT)", n, short(x.group), short(f[4]))
+		}
+		x.group = f[4]
+	}
+	return nil
+}
+
+func (x *ncclText) head(n int, text string, f []string) error {
+	if x.at = slices.Index(f, "time") - 1; x.at < 5 || f[x.at-1] != "redop" || f[x.at] != "root" { // one less without the #
+		return fmt.Errorf("line %d: columns are size count type redop root time algbw busbw, not %q", n, short(text))
+	}
+	for i, name := range f {
+		if name == "#wrong" || name == "error" {
+			x.columns = i // less the #
+		}
+	}
+	return nil
+}
+
+func (x *ncclText) row(n int, text string, f []string) error {
+	at := x.at
+	if len(f) < max(x.columns, at+1) {
+		return fmt.Errorf("line %d: %d columns of %d: %q is cut, or without the exchange out of place", n, len(f), x.columns, short(text))
+	}
+	if f[at-1] != "-1" || f[at-2] != "none" {
+		return fmt.Errorf("line %d: redop %s and root %s are not those of an all-to-all", n, short(f[at-2]), short(f[at-1]))
+	}
+	if w := at + 3; w < len(f) && f[w] != "0" && f[w] != "N/A" && f[w] != "0e+00" {
+		return fmt.Errorf("line %d: %s wrong elements", n, short(f[w]))
+	}
+	r, err := timed(n, f[0], f[at])
+	x.rows = append(x.rows, r)
+	return err
+}
+
+// slowestOf returns the slowest row of each size, and whether a size has several.
+func slowestOf(rows []row) (out []row, again bool) {
+	at := map[int64]int{}
+	for _, r := range rows {
+		i, seen := at[r.bytes]
+		if again = again || seen; !seen {
+			at[r.bytes] = len(out)
+			out = append(out, r)
+		} else if r.seconds > out[i].seconds {
+			out[i] = r
+		}
+	}
+	return out, again
 }
 
 // ofBuffers is the table of rows whose size is the whole buffer of a rank. Less than a byte for
@@ -280,7 +343,7 @@ func ncclReportRows(data []byte, program string) (rows []row, ranks int, limit s
 		return nil, 0, "", nil, fmt.Errorf(format, a...)
 	}
 	var x ncclReport
-	if err := json.Unmarshal(data, &x); err != nil {
+	if err := jsondoc.Unmarshal(data, &x); err != nil {
 		return fail("not a report of nccl-tests: %w", err)
 	}
 	switch {
@@ -398,7 +461,7 @@ func isRCCL(data []byte) bool {
 // size is the whole buffer of a rank. The exchange out of place is read.
 func readRCCLJSON(data []byte, size int64) (*Result, error) {
 	list, err := rcclResults(data)
-	if err != nil {
+	if err = cmp.Or(err, jsondoc.Once(data)); err != nil {
 		return nil, fmt.Errorf("not a list of results of rccl-tests: %w", err)
 	}
 	ranks := 0

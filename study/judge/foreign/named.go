@@ -1,0 +1,39 @@
+package foreign
+
+import (
+	"errors"
+	"regexp"
+)
+
+// givenNumber is the way on for the output of any other program.
+const givenNumber = "or give a number of it: --result 1400us --size 1MiB, the time of a call and what a rank sends to each other, or --result 10.9GB/s, what each host receives"
+
+const measuresPairs = ", which measures one pair of hosts at a time: for pairs take mpiGraph or iperf3 -J, "
+
+// named are programs whose output is not read, by what all of their outputs have, and what each is.
+var named = []struct {
+	is  *regexp.Regexp
+	say string
+}{
+	{regexp.MustCompile(`\[ ?ID\](?:\[Role\])? Interval`), "this is the text of iperf: take iperf3, and run it with -J"},
+	{regexp.MustCompile(`BW average\[|BW peak\[|t_typical\[|t_avg\[usec\].*99% percentile|"BW_average"`), "this is perftest (ib_write_bw)" + measuresPairs + givenNumber},
+	{regexp.MustCompile(`requires at least two processes`), errAlone.Error()},
+	{regexp.MustCompile(`MSCCL`), "this is mscclpp-test, which is not read: take alltoall_perf of nccl-tests, " + givenNumber},
+	{regexp.MustCompile(`# iterations \|.*(?:percentile|%ile)|ucx_perftest`), "this is ucx_perftest" + measuresPairs + givenNumber},
+	{regexp.MustCompile(`ucc_perftest|(?m)^Collective:\s+\w+`), "this is ucc_perftest: take osu_alltoall -f, " + givenNumber},
+	{regexp.MustCompile(`Network Tests v\d|GPCNeT`), "this is GPCNeT, whose exchange has 32 bytes: take osu_alltoall -f, " + givenNumber},
+	{regexp.MustCompile(`(?i)linktest`), "this is LinkTest" + measuresPairs + givenNumber},
+	{regexp.MustCompile(`(?i)cluster ?kit`), "this is ClusterKit" + measuresPairs + givenNumber},
+	{regexp.MustCompile(`(?i)#@?repro-?mpi|#@sync=MPI_Barrier`), "this is ReproMPI: take osu_alltoall -f, " + givenNumber},
+	{regexp.MustCompile(`HPC Challenge|HPCC|MPIRandomAccess_`), "this is HPCC, whose PTRANS and FFT are not exchanges alone: take osu_alltoall -f, " + givenNumber},
+}
+
+// other is the reason why an output is not read, by the program that wrote it; nil: it is none of them.
+func other(data []byte) error {
+	for _, x := range named {
+		if x.is.Match(data) {
+			return errors.New(x.say)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package foreign
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"evbench/internal/hostlist"
+	"evbench/internal/unit"
+)
+
+// said adds to a result what its log says of the ranks beside the output itself: the command that started them, and
+// who runs where. What the output says counts first.
+func (r *Result) said(log []byte) {
+	c := commandIn(log)
+	if r.Ranks == 0 {
+		r.Ranks = c.ranks
+	}
+	if r.Ranks == c.ranks || c.ranks == 0 {
+		r.OnHost = c.onHost
+	}
+	if r.Hosts != nil || r.Pairs != nil || r.Format == Own {
+		return
+	}
+	switch hosts := hostsIn(log); {
+	case hosts == nil:
+	case r.Ranks == 0 || r.Ranks == len(hosts):
+		r.Hosts, r.Ranks = hosts, len(hosts)
+	default:
+		r.note("the log has hosts of %d ranks, the result is of %d: the hosts are not taken from there", len(hosts), r.Ranks)
+	}
+}
+
+// A command is how a launcher was called: 0 where it does not say.
+type command struct {
+	ranks, onHost int   // in all, on each host
+	last          int64 // the largest message of osu_alltoall's -m
+}
+
+// launcher matches the name of one in a command, and program the benchmarks that it starts.
+var (
+	launcher = regexp.MustCompile(`(?:^|[\s/])(mpirun|mpiexec(?:\.\w+)?|orterun|prterun|prun|srun|aprun|jsrun|flux run|ibrun)\s`)
+	program  = regexp.MustCompile(`(?:^|[\s/])(?:osu_\w+|IMB-\S+|alltoallv?_perf\S*|mpiGraph)(?:\s|$)`)
+)
+
+// commandIn returns the command in a log that started the benchmark, as a shell prints it (set -x), or a user; of
+// several, and of a command with several programs, nothing is taken.
+func commandIn(log []byte) (c command) {
+	found := 0
+	for line := range bytes.Lines(log) {
+		text := strings.TrimSpace(string(line))
+		at, to := launcher.FindStringSubmatchIndex(text), program.FindStringIndex(text)
+		if at == nil || to == nil || to[0] < at[1]-1 {
+			continue
+		}
+		if found++; found > 1 || strings.Contains(text, " : ") {
+			return command{}
+		}
+		c.options(text[at[2]:at[3]], strings.Fields(text[at[1]:to[0]]))
+		c.last = lastOf(strings.Fields(text[to[0]:]))
+	}
+	return c
+}
+
+// Options of launchers for the number of ranks, and of those on a host, which -N is where it is not that of hosts.
+var (
+	allRanks  = []string{"-np", "--np", "-n", "--n", "-c", "--ntasks"}
+	hostRanks = []string{"-npernode", "--npernode", "-ppn", "--ppn", "-perhost", "--perhost", "--ntasks-per-node", "--tasks-per-node"}
+	perNode   = regexp.MustCompile(`^ppr:(\d+):(?:node|host)\b`)
+)
+
+func (c *command) options(launcher string, args []string) {
+	own := launcher == "srun" || strings.HasPrefix(launcher, "flux") // -N are hosts, -c processors
+	for i, arg := range args {
+		name, value, given := strings.Cut(arg, "=")
+		if !given && i+1 < len(args) {
+			value = args[i+1]
+		}
+		n, err := strconv.Atoi(value)
+		if m := perNode.FindStringSubmatch(value); m != nil && strings.HasSuffix(name, "map-by") {
+			c.onHost, _ = strconv.Atoi(m[1])
+		}
+		switch {
+		case err != nil || n < 1:
+		case slices.Contains(allRanks, name) && !(own && name == "-c"):
+			c.ranks = n
+		case slices.Contains(hostRanks, name) || name == "-N" && !own:
+			c.onHost = n
+		case own && (name == "-N" || name == "--nodes") && c.ranks%n == 0: // behind -n
+			c.onHost = c.ranks / n
+		}
+	}
+}
+
+// lastOf returns the largest message of -m MIN:MAX or -m MAX.
+func lastOf(args []string) int64 {
+	for i, arg := range args {
+		value, given := strings.CutPrefix(arg, "-m")
+		if value == "" && i+1 < len(args) {
+			value = args[i+1]
+		}
+		if _, after, both := strings.Cut(value, ":"); both {
+			value = after
+		}
+		if n, err := unit.ParseBytes(value + "B"); given && err == nil {
+			return int64(n)
+		}
+	}
+	return 0
+}
+
+// Who runs where, as programs and launchers print it, a rank a line: of srun -l hostname, and of programs that greet
+// ("Hello from rank 3, thread 0, on node001"); of Intel MPI's I_MPI_DEBUG=4; of hydra, a host a line with its ranks.
+var (
+	rankLines = []*regexp.Regexp{
+		regexp.MustCompile(`(?m)^[ \t]*\[?(\d+)(?:\]|:|\]<stdout>:)[ \t]*([A-Za-z][\w.-]*)[ \t\r]*$`),
+		regexp.MustCompile(`(?m)MPI startup\(\):[ \t]+(\d+)[ \t]+\d+[ \t]+([\w.-]+)`),
+		regexp.MustCompile(`(?im)\b(?:rank|process|task|PE)[ #=:]*(\d+)\b[^\n]{0,60}?\b(?:on|host|hostname|node|processor)[ =:]+(?:node |host |processor )?([A-Za-z][\w.-]*\w)`),
+	}
+	hydraMap = regexp.MustCompile(`\(([A-Za-z][\w.-]*):([\d,-]+)\)`)
+)
+
+// hostsIn returns the hosts of the ranks where a log has a map, or names the host of each rank once; nil: it does not.
+func hostsIn(log []byte) []string {
+	if entries := hostlist.Among(bytes.NewReader(log)); entries != nil {
+		var hosts []string
+		for _, x := range entries {
+			for _, name := range x.Names {
+				hosts = append(hosts, slices.Repeat([]string{name}, x.Slots)...)
+			}
+		}
+		return hosts
+	}
+	for _, re := range rankLines {
+		at := map[int]string{}
+		for _, m := range re.FindAllSubmatch(log, hostlist.Max) {
+			if rank, err := strconv.Atoi(string(m[1])); err == nil {
+				at[rank] = string(m[2])
+			}
+		}
+		if hosts := inOrder(at); hosts != nil {
+			return hosts
+		}
+	}
+	at := map[int]string{}
+	for _, m := range hydraMap.FindAllSubmatch(log, hostlist.Max) {
+		ranks, _ := hostlist.Expand("[" + string(m[2]) + "]")
+		for _, r := range ranks {
+			if rank, err := strconv.Atoi(r); err == nil {
+				at[rank] = string(m[1])
+			}
+		}
+	}
+	return inOrder(at)
+}
+
+// inOrder returns the hosts of ranks 0 to the last, nil where one is missing.
+func inOrder(at map[int]string) (hosts []string) {
+	for rank := range len(at) {
+		if at[rank] == "" {
+			return nil
+		}
+		hosts = append(hosts, at[rank])
+	}
+	if len(hosts) < 2 {
+		return nil
+	}
+	return hosts
+}
