@@ -59,6 +59,14 @@ var fabricCases = []struct {
 	{"routes check 02-ring6-dfsssp.lft -t 02-ring6.txt --sl 02-ring6-sl.txt", exitDone, `^GOOD: All 132 pairs of hosts reach each other, without a deadlock;(?s:.*)deadlock: none, 48 dependencies, lanes 8`, ""}, // 48: cdg.py
 	{"routes check -e dfsssp -t 02-ring6.txt", exitDone, `^GOOD: All 132 pairs`, ""},
 	{"routes check 05-one-switch-missing.lft.gz -t 05-megafly.txt", exitFailed, `^NOT KNOWN: The dump has no table of g4l1: dump it again\.`, ""},
+	{"topo show -t 06-storage-plane.txt", exitDone, `^network `, "dead"},
+	{"plan -t 06-storage-plane.txt --hosts 06-hosts.txt", exitDone, `(?m)^GOOD: The exchange by fors takes as long as 5 messages in a row, 100\.0 % .*\n.*, 6 servers, 0 of 6 links dead`, "missing"},
+	{"plan -t 06-storage-plane.txt", exitDone, `72 pairs of hosts are in different networks and have no way by design(?s:.*)GOOD: The exchange by fors takes as long as 5 messages`, "missing"},
+	{"routes check -t 06-storage-plane.txt -e minhop", exitDone, `^GOOD: All 60 pairs of hosts reach each other, without a deadlock\.\n  because  72 pairs are in different networks and have no way by design`, ""},
+	{"whatif -t 06-storage-plane.txt", exitUsage, `evbench: 06-storage-plane.txt: several networks that no cable joins`, "missing"},
+	{"whatif -t 06-storage-plane.txt --hosts 06-hosts.txt --quiet", exitDone, `(?m)^GOOD: Whichever 1 of 6 links dies, `, "missing"},
+	{"plan -t 07-xdr-planes.net_dump", exitDone, `^07-xdr-planes.net_dump: 4 planes of XDR are taken for one network, each cable for 4 of 200 Gbit/s\nGOOD: .* 3 messages in a row, 100\.0 %`, ""},
+	{"judge -t 07-xdr-planes.net_dump --result 400Gbit/s", exitDone, `(?m)^BAD: 50\.0% of the link rate was measured`, ""},
 }
 
 // Host lists of every form name the same two hosts.

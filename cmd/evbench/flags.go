@@ -100,6 +100,9 @@ func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, rates to
 	if err == nil {
 		t, err = takeDown(c, t, places)
 	}
+	if err == nil && places != nil {
+		err = joined(c, places, t)
+	}
 	if err == nil && (c.IsSet("readers") || c.IsSet("builders")) {
 		t, err = t.WithRoles(c.String("readers"), c.String("builders"))
 		err = usage(err)
@@ -108,6 +111,24 @@ func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, rates to
 		rates.Faster, rates.Least = true, minmax.OfTree(places, t)
 	}
 	return t, hosts, rates, err
+}
+
+// joined says that hosts are in several networks by design, so that there are no messages between these. A command that leaves
+// out no messages refuses.
+func joined(c *cli.Context, p *network.Places, t *topology.Tree) error {
+	pairs, ok := p.Apart(t)
+	if !ok || pairs == 0 {
+		return nil
+	}
+	if c.Set("drop-unreachable", "true") != nil {
+		return severalNetworks(c)
+	}
+	fmt.Fprintf(c.App.ErrWriter, "%s: %d pairs of hosts are in different networks and have no way by design: their messages are left out\n", c.String("topology"), pairs)
+	return nil
+}
+
+func severalNetworks(c *cli.Context) error {
+	return usagef("%s: several networks that no cable joins: --hosts takes the hosts of one", c.String("topology"))
 }
 
 // written returns the tree of the notation in a flag, with --fill and --spines.

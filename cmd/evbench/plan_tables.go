@@ -48,6 +48,9 @@ func planTables(c *cli.Context) error {
 		return err
 	}
 	watch.stage("order")
+	if o.Drop, err = leftOut(c, s, t, o); err != nil {
+		return err
+	}
 	if c.IsSet("sizes") {
 		return planSized(c, s, t, job, o, &watch)
 	}
@@ -142,6 +145,27 @@ func sizesOver(c *cli.Context, n *network.Network, nodes []network.Node) ([]int6
 	}
 	out := lists.Make(len(nodes)*len(nodes), func(at int) int64 { return m.Size(at/len(nodes), at%len(nodes)) })
 	return out, nil
+}
+
+// leftOut reports whether messages that the tables do not deliver are left out: where the user says so, and where they are
+// between networks that no cable joins by design.
+func leftOut(c *cli.Context, s *netfile.Source, t *lft.Tables, o order.Options) (bool, error) {
+	apart := s.Whole.Apart()
+	if o.Drop || apart == nil {
+		return o.Drop, nil
+	}
+	pairs := 0
+	o.Skip = func(src, dst int) bool {
+		is := apart(o.Nodes[src], o.Nodes[dst])
+		if is {
+			pairs++
+		}
+		return is
+	}
+	if _, err := order.NewProblem(t, o); err != nil {
+		return false, notDelivered(c, err)
+	}
+	return pairs > 0, nil
 }
 
 func notDelivered(c *cli.Context, err error) error {

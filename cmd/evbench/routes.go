@@ -206,7 +206,7 @@ func routesCheckAction(c *cli.Context) error {
 	}
 	r := lft.Examine(t, lft.Extent{
 		Weights: w, Roots: s.Roots, First: c.Int("first"), Shifts: c.Int("shifts"), Permutations: c.Int("permutations"), Bisections: c.Int("bisections"),
-		ReachOnly: c.Bool("reach"), Seed: c.Uint64("seed"),
+		ReachOnly: c.Bool("reach"), Apart: s.Whole.Apart(), Seed: c.Uint64("seed"),
 	})
 	r.Network = c.String("topology")
 	return judged(c, r.Valid, answer.Document{Answer: r.Answer(), Text: r.WriteText, Fields: r})

@@ -11,6 +11,7 @@ import (
 	"evbench/internal/cmdline"
 	"evbench/model/sweep"
 	"evbench/routing"
+	"evbench/site/network"
 	"evbench/study/survey"
 	"evbench/view/live"
 )
@@ -76,6 +77,9 @@ func whatifOver(c *cli.Context) error {
 	job, err := jobOf(c, s)
 	if err != nil {
 		return err
+	}
+	if apart := s.Whole.Apart(); apart != nil && slices.ContainsFunc(job.Nodes, func(v network.Node) bool { return apart(job.Nodes[0], v) }) {
+		return severalNetworks(c)
 	}
 	if err := checkPlans(len(job.Nodes), runtime.GOMAXPROCS(0)); err != nil {
 		return err

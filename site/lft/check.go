@@ -16,6 +16,8 @@ type Options struct {
 	Ranks []int
 	// First is how many offences are kept. 0 means 10.
 	First int
+	// Apart says which hosts are in different networks by design (network.Apart); nil: none.
+	Apart func(a, b network.Node) bool
 }
 
 // A Report describes the effect of tables on all ordered pairs of a host and a LID of another host:
@@ -40,6 +42,9 @@ type Report struct {
 	// them.
 	NoLID   int64  `json:"no_lid,omitempty"`
 	Unnamed string `json:"first_without_lid,omitempty"`
+
+	// Apart are pairs in networks that no cable joins by design; nothing above counts them.
+	Apart int64 `json:"pairs_apart,omitempty"`
 
 	// Hops counts the pairs reached by the number of switches on their route.
 	Hops []int64 `json:"hops"`
@@ -113,6 +118,7 @@ func Check(t *Tables, o Options) *Report {
 func (r *Report) add(x *Report) {
 	r.LIDs += x.LIDs
 	r.Pairs += x.Pairs
+	r.Apart += x.Apart
 	r.UpAfterDown += x.UpAfterDown
 	r.OtherLIDs += x.OtherLIDs
 	r.OtherPairs += x.OtherPairs
@@ -137,12 +143,13 @@ type checker struct {
 	height []int32
 	up     []uint8 // of the rest of the route from a switch: goesUp, illegal
 	first  int
+	apart  func(a, b network.Node) bool
 	report Report            // without faults
 	faults [faultCount]int64 // pairs
 }
 
 func newChecker(t *Tables, g *graph, o Options) *checker {
-	c := &checker{t: t, g: g, tree: newForest(g), first: o.First, wired: make([]bool, t.Net.Switches())}
+	c := &checker{t: t, g: g, tree: newForest(g), first: o.First, apart: o.Apart, wired: make([]bool, t.Net.Switches())}
 	if c.first <= 0 {
 		c.first = 10
 	}
@@ -184,6 +191,10 @@ func (c *checker) visit(lid int, dst network.Node, column []uint8) {
 	for _, l := range c.g.leaves {
 		pairs := int64(c.g.sources(l, dst))
 		if pairs == 0 {
+			continue
+		}
+		if c.apart != nil && c.apart(l.first, dst) {
+			c.report.Apart += pairs
 			continue
 		}
 		c.report.Pairs += pairs

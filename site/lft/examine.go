@@ -44,7 +44,8 @@ type Extent struct {
 	Bisections   int
 	ReachOnly    bool // only whether routes arrive, and deadlocks
 	Seed         uint64
-	Weights      *Weights // nil: none are given
+	Weights      *Weights                     // nil: none are given
+	Apart        func(a, b network.Node) bool // as of Options
 }
 
 // Examine examines tables: reach, loops, deadlocks, loads and congestion.
@@ -55,15 +56,15 @@ func Examine(t *Tables, x Extent) *Examination {
 		ranks = nil
 		r.Notes = append(r.Notes, "up and down are not known: "+err.Error())
 	}
-	r.Report = Check(t, Options{Ranks: ranks, First: x.First})
+	r.Report = Check(t, Options{Ranks: ranks, First: x.First, Apart: x.Apart})
 	r.Valid = r.OK() && r.NoLID == 0
 	r.Deadlocks = Deadlock(t)
 	r.noLanes, r.levels = t.NoLanes, t.sl
 	if r.Unreachable == r.NoEntry && r.NoLID == 0 {
 		r.lacking = lacks(t)
 	}
-	if x.ReachOnly {
-		return r
+	if x.ReachOnly || r.Apart > 0 {
+		return r // no exchange goes over networks that nothing joins
 	}
 	hosts, seed := t.Net.Hosts(), x.Seed
 	r.Loads = Load(t)
@@ -129,6 +130,9 @@ func (r *Examination) writeReach(w io.Writer) {
 	} else {
 		fmt.Fprintf(w, "reach: %d of %d pairs NOT: no entry %d, dead port %d, loop %d, wrong host %d, no cable %d\n",
 			r.Unreachable, r.Pairs, r.NoEntry, r.DeadPorts, r.Loops, r.WrongHost, r.NoCable)
+	}
+	if r.Apart > 0 {
+		fmt.Fprintf(w, "in different networks, without a way by design: %d pairs\n", r.Apart)
 	}
 	switch {
 	case r.OtherUnreachable > 0:
@@ -201,6 +205,9 @@ func (r *Examination) Answer() answer.Answer {
 		e.Why = []string{"a lossless network with these tables can deadlock"}
 	} else {
 		reached.Text += ", without a deadlock" + r.shifts()
+	}
+	if r.Apart > 0 {
+		e.Why = append(e.Why, fmt.Sprintf("%d pairs are in different networks and have no way by design: give each network alone for its congestion", r.Apart))
 	}
 	if r.NoLID > int64(r.Hosts-1) {
 		e.Why = []string{fmt.Sprintf("%d hosts have no LID", r.NoLID/int64(r.Hosts-1))}

@@ -26,6 +26,9 @@ func (p *reader) network() (*network.Network, error) {
 		return nil, err
 	}
 	p.unplug()
+	if err := p.joinPlanes(); err != nil {
+		return nil, err
+	}
 	for _, n := range p.nodes {
 		for i := range n.links {
 			if err := p.checkLink(n, &n.links[i]); err != nil {
@@ -40,8 +43,8 @@ func (p *reader) network() (*network.Network, error) {
 	if total := len(hosts) + len(switches); total > maxNodes {
 		return nil, fmt.Errorf("%d hosts and switches, more than %d", total, maxNodes)
 	}
-	if err := checkLIDs(slices.Concat(hosts, others), switches); err != nil {
-		return nil, err
+	if all := slices.Concat(hosts, others); checkLIDs(all, switches) != nil {
+		return nil, p.subnets(all, switches, checkLIDs(all, switches))
 	}
 	n, err := build(hosts, others, switches)
 	if err == nil {

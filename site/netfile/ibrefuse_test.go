@@ -259,3 +259,31 @@ func TestReadRates(t *testing.T) {
 		t.Error("a notation has a rate")
 	}
 }
+
+// Chips of switches that no cable joins are planes of XDR: one network with the rates of all, if they are alike.
+func TestXDRPlanes(t *testing.T) {
+	plane := func(u int, row string) string {
+		return fmt.Sprintf("\"MF0;leaf:Q3400/U%d\", NVIDIA, 0x00000000000000a%d, LID %d\n", u, u, u) +
+			fmt.Sprintf("sw1p1 : 1 : ACT : LINK UP : 5 : 1x : 200 : RS : NO-RTR : 0x00000000000000b%d : 1 : %d : \"n1 mlx5_0\"\n", u, 10+u) +
+			fmt.Sprintf(row, u, 20+u)
+	}
+	const second = "sw2p1 : 2 : ACT : LINK UP : 5 : 1x : 200 : RS : NO-RTR : 0x00000000000000c%d : 1 : %d : \"n2 mlx5_0\"\n"
+	n := expect.Value(netfile.ReadNetDump(strings.NewReader(plane(1, second) + plane(2, second))))(t)
+	expect.True(t, n.Hosts() == 2 && n.Switches() == 1 && n.Rate(network.End{Node: 0, Port: 1}) == 400e9, "%d hosts, %d switches, %v", n.Hosts(), n.Switches(), n.Rate(network.End{Node: 0, Port: 1}))
+	expect.Equal(t, strings.Join(n.Notes, "; "), "2 planes of XDR are taken for one network, each cable for 2 of 200 Gbit/s", "notes")
+	_, err := netfile.ReadNetDump(strings.NewReader(plane(1, second) + plane(2, "sw2p1 : 2 : DOWN : POLL : N/A : N/A : N/A : N/A : N/A : : : :%.0d%.0d\n")))
+	expect.Error(t, err, "planes of XDR: chips U1 to U2 of the switches are networks of their own, and the cables of U1 and U2 differ: give one plane alone")
+	// The chips of a large switch are joined by cables.
+	_, err = netfile.ReadNetDump(strings.NewReader(plane(1, second) + plane(2, "sw9p1 : 9 : ACT : LINK UP : 5 : 4x : 50 : RS : NO-RTR : 0x00000000000000a1 : sw9p1 : 1 : \"MF0;leaf:Q3400/U1\"%.0d%.0d\n")))
+	expect.Error(t, err, "leads to port \"sw9p1\"")
+}
+
+// Two subnets in one text count their LIDs each from one.
+func TestTwoSubnetsOfOneText(t *testing.T) {
+	one := func(k int) string {
+		return fmt.Sprintf("Switch 4 \"S-%d\" # \"sw%d\" base port 0 lid 1 lmc 0\n[1] \"H-%d1\"[1] # \"a%d\" lid 2\n[2] \"H-%d2\"[1] # \"b%d\" lid 3\n", k, k, k, k, k, k) +
+			fmt.Sprintf("Ca 1 \"H-%d1\" # \"a%d\"\n[1] \"S-%d\"[1] # lid 2 lmc 0 \"sw%d\" lid 1\nCa 1 \"H-%d2\" # \"b%d\"\n[1] \"S-%d\"[2] # lid 3 lmc 0 \"sw%d\" lid 1\n", k, k, k, k, k, k, k, k)
+	}
+	_, err := netfile.ReadIB(strings.NewReader(one(1) + one(2)))
+	expect.Error(t, err, "line 12: \"a2\" has LID 2 twice: these are two subnets, which no cable joins; give the file of each alone")
+}

@@ -85,15 +85,8 @@ func (p *Places) never() (absent []topology.Link) {
 // parts numbers, from 1, the networks of leaves and spines that no cable joins, by switch.
 func (p *Places) parts() map[Node]int {
 	out := map[Node]int{}
-	if p.net.Notation != "" { // its cables are known
-		return out
-	}
-	for _, own := range p.net.SwitchParts() {
-		for _, i := range own {
-			if len(own) > 1 {
-				out[p.net.Switch(i)] = p.net.Index(p.net.Switch(own[0])) + 1
-			}
-		}
+	for i, part := range p.net.Subnets() {
+		out[p.net.Switch(i)] = part
 	}
 	return out
 }
@@ -197,4 +190,18 @@ func (n *Network) built() *Network {
 		}
 	}
 	return n
+}
+
+// Apart counts the pairs of servers of a tree of these places that are in networks that no cable joins by design. ok is
+// false where others have no path, either.
+func (p *Places) Apart(t *topology.Tree) (pairs int, ok bool) {
+	part := p.parts()
+	for _, x := range t.Unreachable() {
+		a, b := part[p.nodes[x[0]]], part[p.nodes[x[1]]]
+		if a == 0 || b == 0 || a == b {
+			return 0, false
+		}
+		pairs += 2 * t.Fill()[x[0]] * t.Fill()[x[1]]
+	}
+	return pairs, true
 }

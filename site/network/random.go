@@ -139,3 +139,63 @@ func (n *Network) SwitchParts() [][]int {
 	}
 	return slices.DeleteFunc(at, func(p []int) bool { return len(p) == 0 })
 }
+
+// Subnets numbers, from 1, the networks of a file that no cable joins by design, by index of a switch: several
+// switches that cables join, and a switch alone whose hosts all have adapters in another network, such as that of the
+// storage. 0 is a switch that lost its cables. nil: there is one network, or a notation, whose cables are known.
+func (n *Network) Subnets() []int {
+	parts := n.SwitchParts()
+	if n.Notation != "" || len(parts) < 2 {
+		return nil
+	}
+	word, of, in := n.HostWords(), make([]int, n.Switches()), map[string]map[int]bool{}
+	for k, own := range parts {
+		for _, i := range own {
+			of[i] = k + 1
+		}
+	}
+	part := func(v Node) int {
+		if e := n.Leaf(v); e.Node != NoNode {
+			return of[n.Index(e.Node)]
+		}
+		return 0
+	}
+	for v := range Node(n.hosts) {
+		if in[word(v)] == nil {
+			in[word(v)] = map[int]bool{}
+		}
+		in[word(v)][part(v)] = true
+	}
+	count, apart := 0, make([]bool, len(parts)+1) // networks by design
+	for k, own := range parts {
+		hosts := n.HostsOn(n.Switch(own[0]))
+		elsewhere := func(v Node) bool { return word(v) != "" && len(in[word(v)]) > 1 }
+		if apart[k+1] = len(own) > 1 || len(hosts) > 0 && !slices.ContainsFunc(hosts, func(v Node) bool { return !elsewhere(v) }); apart[k+1] {
+			count++
+		}
+	}
+	if count < 2 {
+		return nil
+	}
+	for i, k := range of {
+		if !apart[k] {
+			of[i] = 0
+		}
+	}
+	return of
+}
+
+// Apart returns whether two hosts are in networks that no cable joins by design; nil: there is one network.
+func (n *Network) Apart() func(a, b Node) bool {
+	of := n.Subnets()
+	if of == nil {
+		return nil
+	}
+	part := func(v Node) int {
+		if e := n.Leaf(v); e.Node != NoNode {
+			return of[n.Index(e.Node)]
+		}
+		return 0
+	}
+	return func(a, b Node) bool { return part(a) > 0 && part(b) > 0 && part(a) != part(b) }
+}
