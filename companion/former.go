@@ -129,6 +129,9 @@ func Undo(ctx context.Context, dir string, made func(Former) (Switches, Tables, 
 	}
 	r := &record{filepath.Join(dir, FormerFile), f, f.Earlier}
 	changed, rest, err := s.Restore(ctx, former)
+	if m, ok := s.(Marked); ok && err == nil { // of the process that is gone
+		err = m.Unmark(ctx)
+	}
 	if err == nil {
 		return f, changed, r.forget()
 	}

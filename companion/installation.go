@@ -33,8 +33,15 @@ type Switches interface {
 	Restore(ctx context.Context, former Tables) (changed int, left Tables, err error)
 }
 
+// Marked are Switches that keep a mark of their owner: the network has one, from whatever directory its tables come.
+type Marked interface {
+	// Mark marks all switches, or none: the error names one with the mark of another. The owner may repeat it.
+	Mark(ctx context.Context) error
+	Unmark(ctx context.Context) error
+}
+
 // An Installation installs tables in switches, one set after the other, and finally restores those
-// from before the first. Meanwhile it owns Dir: no other Installation changes tables from there.
+// from before the first. Meanwhile it owns Dir, and switches that are Marked: no other Installation changes their tables.
 // Goroutines may share it.
 type Installation struct {
 	Switches Switches
@@ -48,6 +55,7 @@ type Installation struct {
 
 	mu     sync.Mutex // held while switches are changed
 	lock   *lock      // of Dir; nil: not the owner
+	marked bool       // the switches are
 	was    []byte     // FormerFile before
 	former Tables
 	now    Tables // Last
@@ -96,12 +104,29 @@ func (i *Installation) own() (err error) {
 	return err
 }
 
-func (i *Installation) release() error {
-	l := i.lock
-	if i.lock = nil; l == nil {
-		return nil
+func (i *Installation) owner() bool { return i.lock != nil || i.marked }
+
+func (i *Installation) release() (err error) {
+	if m, ok := i.Switches.(Marked); ok && i.marked {
+		if err = m.Unmark(context.Background()); i.former != nil {
+			err = nil // Undo has said what fails, and Undo of Dir removes the mark
+		}
 	}
-	return l.release()
+	l := i.lock
+	if i.lock, i.marked = nil, false; l == nil {
+		return err
+	}
+	return errors.Join(err, l.release())
+}
+
+// claim makes this process the owner of Dir and of the switches: who looks at their tables may write them.
+func (i *Installation) claim(ctx context.Context) error {
+	err := i.own()
+	if m, ok := i.Switches.(Marked); ok && err == nil {
+		err = m.Mark(ctx)
+		i.marked = i.marked || err == nil
+	}
+	return err
 }
 
 // Close lets others own Dir. Installed tables stay.
@@ -123,11 +148,11 @@ func (i *Installation) Check(ctx context.Context, want Tables) error {
 // before makes sure that this process owns Dir and may install tables, and returns the current
 // ones. If that fails at first, Dir has no owner.
 func (i *Installation) before(ctx context.Context, want Tables) (held Tables, err error) {
-	owned := i.lock != nil
-	if err := i.own(); err != nil {
-		return nil, err
+	owned := i.owner()
+	if err = i.claim(ctx); err == nil {
+		held, err = i.Switches.Before(ctx, want)
 	}
-	if held, err = i.Switches.Before(ctx, want); err == nil {
+	if err == nil {
 		err = i.foreign(held)
 	}
 	if err != nil && !owned {
@@ -151,7 +176,7 @@ func (i *Installation) foreign(held Tables) error {
 func (i *Installation) Install(ctx context.Context, want Tables) (changed int, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	owned, first := i.lock != nil, i.former == nil
+	owned, first := i.owner(), i.former == nil
 	held, err := i.before(ctx, want)
 	if err != nil {
 		return 0, err
@@ -188,7 +213,7 @@ func (i *Installation) Again(ctx context.Context, holds func(context.Context, Ta
 	if i.now == nil || holds(ctx, i.now) == nil {
 		return false, nil
 	}
-	if err = i.own(); err == nil {
+	if err = i.claim(ctx); err == nil {
 		_, err = i.Switches.Before(ctx, i.now)
 	}
 	if err == nil {

@@ -68,6 +68,7 @@ func Former(command []string, list []companion.File, givenUp ...string) (*Shell,
 		if err := json.Unmarshal([]byte(x.Text), f[x.Name]); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", x.Name, err)
 		}
+		s.mark = f[x.Name].Mark // a killed owner's, in whose place this Shell is
 	}
 	for _, name := range givenUp {
 		if f[name] == nil {
@@ -107,6 +108,9 @@ func (s *Shell) restore(ctx context.Context, name string, f former) (changed int
 	now, err := s.read(ctx, name)
 	if err != nil {
 		return 0, err
+	}
+	if marks := s.others(now); len(marks) > 0 {
+		return 0, inUse(name, marks)
 	}
 	if err := s.altered(name, now); err != nil {
 		s.say("%v", err)

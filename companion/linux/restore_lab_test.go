@@ -135,6 +135,7 @@ func TestUndoWithoutSome(t *testing.T) {
 // TestRollBackWithoutSome: a switch is lost while routes are installed; all others get their former ones.
 func TestRollBackWithoutSome(t *testing.T) {
 	k := newKernels(t, newTree(t, 2, 2))
+	expect.Must(t, k.puts.Check(t.Context(), k.plan))
 	k.mark("leaf1", ".dies", true)
 	_, err := k.puts.Install(t.Context(), k.plan)
 	expect.Error(t, err, "THE FORMER TABLES ARE NOT RESTORED: not on leaf1: ", "no route to leaf1")
@@ -142,6 +143,15 @@ func TestRollBackWithoutSome(t *testing.T) {
 	k.has()
 	expect.Must(t, k.puts.Undo(t.Context()))
 	k.recorded()
+	k.unmarked()
+}
+
+// unmarked checks that no switch is left with a mark.
+func (k *kernels) unmarked() {
+	k.t.Helper()
+	for name, now := range k.held() {
+		expect.True(k.t, len(now.marks) == 0, "%s is left with the marks %v", name, now.marks)
+	}
 }
 
 // TestFrozen: a switch that takes a command and never answers ends the waiting at the limit.
@@ -182,19 +192,70 @@ func TestUndoOverADeadLink(t *testing.T) {
 	expect.Must(t, k.puts.Close())
 }
 
-// TestAnotherEvbench: the routes of a run are replaced by those of another directory, or are there already.
+// TestAnotherEvbench: whoever has the switches keeps others out, from whatever directory; routes that were left there, or
+// changed by hand, are named.
 func TestAnotherEvbench(t *testing.T) {
 	k := newKernels(t, newTree(t, 2, 2))
 	k.install()
-	run := companion.Installation{Switches: NewShell(k.shell.Command, k.plan), Kind: Kind, Dir: t.TempDir(), Lends: true}
-	for _, err := range []error{run.Check(t.Context(), k.plan), expect.Err(run.Install(t.Context(), k.plan))} {
-		expect.Error(t, err, "leaf0 holds routes of evbench that were not installed from this directory")
+	of := func(lends bool) *companion.Installation {
+		s := NewShell(k.shell.Command, k.plan)
+		s.mark = "255.0.0.1/32" // the greater one, which leaves at once
+		return &companion.Installation{Switches: s, Kind: Kind, Dir: t.TempDir(), Lends: lends}
+	}
+	const inUse = "leaf0 is in use by another evbench, which has marked it by the route 2"
+	for _, other := range []*companion.Installation{of(true), of(false)} {
+		for _, err := range []error{other.Check(t.Context(), k.plan), expect.Err(other.Install(t.Context(), k.plan))} {
+			expect.Error(t, err, inUse)
+		}
 	}
 	k.has("leaf0", "leaf1", "spine0", "spine1")
-	wrap := companion.Installation{Switches: NewShell(k.shell.Command, k.plan), Kind: Kind, Dir: t.TempDir()} // stays
 	other := build(t, newTree(t, 2, 2, topology.Link{Leaf: 0, Spine: 1}), plan.Options{Schedule: "fors"})
-	expect.Must(t, errors.Join(expect.Err(wrap.Install(t.Context(), other)), wrap.Close()))
+	expect.Must(t, expect.Err(NewShell(k.shell.Command, other).Put(t.Context(), other)))
 	expect.Error(t, expect.Err(k.puts.Install(t.Context(), k.plan)), "holds routes of another evbench, which has changed them meanwhile")
 	expect.Must(t, k.puts.Undo(t.Context()))
 	k.has()
+	stays := of(false)
+	expect.Must(t, errors.Join(expect.Err(stays.Install(t.Context(), k.plan)), stays.Close()))
+	expect.Error(t, of(true).Check(t.Context(), k.plan), "leaf0 holds routes of evbench that were not installed from this directory")
+}
+
+// TestTwoAtOnce: of two that install at once one has the switches, and the other changes nothing.
+func TestTwoAtOnce(t *testing.T) {
+	k := newKernels(t, newTree(t, 2, 2))
+	for range 3 {
+		var two [2]*companion.Installation
+		var errs [2]error
+		var all sync.WaitGroup
+		for i := range two {
+			two[i] = &companion.Installation{Switches: NewShell(k.shell.Command, k.plan), Kind: Kind, Dir: t.TempDir(), Lends: true}
+			all.Go(func() { _, errs[i] = two[i].Install(t.Context(), k.plan) })
+		}
+		all.Wait()
+		won := 0
+		if errs[0] != nil {
+			won = 1
+		}
+		expect.OK(t, errs[won])
+		expect.Error(t, errs[1-won], "is in use by another evbench")
+		k.has("leaf0", "leaf1", "spine0", "spine1")
+		expect.Must(t, two[won].Undo(t.Context()))
+		k.has()
+		k.unmarked()
+	}
+}
+
+// TestKilledOwner: the mark of a process that was killed keeps others out until its routes are undone.
+func TestKilledOwner(t *testing.T) {
+	k := newKernels(t, newTree(t, 2, 2))
+	killed := &companion.Installation{Switches: NewShell(k.shell.Command, k.plan), Kind: Kind, Dir: t.TempDir(), Lends: true}
+	expect.Must(t, expect.Err(killed.Install(t.Context(), k.plan)))
+	name := filepath.Join(killed.Dir, companion.FormerFile)
+	left, dir := expect.Value(os.ReadFile(name))(t), t.TempDir()
+	expect.Must(t, os.WriteFile(filepath.Join(dir, companion.FormerFile), left, 0o600))
+	expect.Error(t, expect.Err(k.puts.Install(t.Context(), k.plan)), "in use by another evbench")
+	expect.Must(t, expect.Err2(companion.Undo(t.Context(), dir, func(f companion.Former) (companion.Switches, companion.Tables, error) {
+		return Former(k.shell.Command, f.Files)
+	})))
+	k.has()
+	k.unmarked()
 }

@@ -27,8 +27,10 @@ type Shell struct {
 	// Say tells what is odd about a switch but no error, from several goroutines; nil is allowed.
 	Say func(string)
 
-	names []string // of the switches
-	last  sync.Map // by name: the routes that a switch has taken last, by prefix
+	names  []string // of the switches
+	mark   string   // this Shell's on them; "": none yet
+	marked bool
+	last   sync.Map // by name: the routes that a switch has taken last, by prefix
 }
 
 const defaultLimit = 2 * time.Minute
@@ -68,6 +70,9 @@ type wanted interface {
 type state struct {
 	Routes    map[string]string `json:"routes"`
 	Addresses []string          `json:"addresses"`
+	Mark      string            `json:"mark,omitempty"` // of the Shell that has read it
+
+	marks []string
 }
 
 // pairs are the words of a route that take another word.
@@ -173,6 +178,7 @@ func (s *Shell) Before(ctx context.Context, _ companion.Tables) (companion.Table
 	out := former{}
 	for i, name := range s.names {
 		out[name] = states[i]
+		states[i].Mark = s.mark
 	}
 	return out, nil
 }
@@ -266,7 +272,10 @@ func (s *Shell) read(ctx context.Context, name string) (*state, error) {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		if prefix, words := normal(line); !is(words, addresses) {
+		switch prefix, words := normal(line); {
+		case isMark(prefix, words):
+			out.marks = append(out.marks, prefix)
+		case !is(words, addresses):
 			out.Routes[prefix] = words
 		}
 	}
