@@ -190,7 +190,9 @@ func (b *Batch) hop(n companion.Node, p companion.Port) string {
 func (b *Batch) WriteAddresses(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "# addresses of %s, %d servers: node interface address path\n", b.tree.Notation(), b.tree.Servers())
-	fmt.Fprintln(out, "# on all switches: sysctl net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.fib_multipath_hash_policy=1")
+	// Policy 1 takes the hash that the socket of a sender on the same machine drew, not the ports of the packet.
+	fmt.Fprintln(out, "# on all switches: sysctl net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 "+
+		"net.ipv4.fib_multipath_hash_policy=3 net.ipv4.fib_multipath_hash_fields=0x37")
 	for i := range b.routes {
 		n := companion.Node(i)
 		for _, a := range b.addresses(n) {
