@@ -15,6 +15,7 @@ import (
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/failover"
+	"evbench/failover/loop"
 	"evbench/internal/lists"
 	"evbench/results"
 	"evbench/scenario"
@@ -103,6 +104,11 @@ func (x *measurement) note(runErr error) {
 	x.m.events, odd = x.line.results(policyOf(x.m.Case))
 	x.m.warnings = append(x.m.warnings, odd...)
 	x.m.failovers = x.failovers(x.m, x.line)
+	if x.links != nil {
+		if d, ok := x.links.Network.(loop.Doubter); ok && d.Doubt() != "" {
+			x.m.wrong = append(x.m.wrong, d.Doubt())
+		}
+	}
 	if runErr != nil {
 		x.blameCables()
 	}

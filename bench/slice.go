@@ -90,6 +90,7 @@ type measured struct {
 	// failovers are the reactions to those changes.
 	failovers []results.Failover
 	warnings  []string
+	wrong     []string // reasons that make the case invalid
 }
 
 func (r *runner) one(ctx context.Context, m *measured, p Place) error {

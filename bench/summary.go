@@ -172,7 +172,7 @@ func (r *runner) standing(complete bool) results.Summary {
 		c, o := &sum.Cases[i], from[i].outcome
 		c.Judge(results.Evidence{
 			Duplicate: o.DuplicateFragments, Corrupt: o.CorruptFragments + o.StrayFragments,
-			Links: from[i].links, Slices: r.efficiencies(c.Name), ControlOff: !r.s.Control,
+			Links: from[i].links, Slices: r.efficiencies(c.Name), ControlOff: !r.s.Control, Wrong: from[i].wrong,
 		})
 	}
 	_, cables := r.s.Tree.Damage()

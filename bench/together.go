@@ -37,11 +37,7 @@ func (m *measured) add(x *measured, measured, first bool) {
 	m.drops += x.drops
 	m.links = addLinks(m.links, x.links)
 	m.events, m.failovers = append(m.events, x.events...), append(m.failovers, x.failovers...)
-	for _, w := range x.warnings {
-		if !slices.Contains(m.warnings, w) {
-			m.warnings = append(m.warnings, w)
-		}
-	}
+	m.warnings, m.wrong = union(m.warnings, x.warnings), union(m.wrong, x.wrong)
 	if measured {
 		addMeasured(a, b)
 	}
@@ -64,6 +60,15 @@ func addMeasured(a *controller.Outcome, b controller.Outcome) {
 		s.SentBytes += b.Servers[i].SentBytes
 		s.ReceivedBytes += b.Servers[i].ReceivedBytes
 	}
+}
+
+func union(texts, more []string) []string {
+	for _, text := range more {
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 // addLinks adds up the traffic of two slices on the links, which are in the same order.

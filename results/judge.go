@@ -36,6 +36,7 @@ type Evidence struct {
 	Links              []LinkCount // those Planned are held against their plan
 	Slices             []float64   // of the control: the efficiency of each slice that counts; without any, that of the case tells
 	ControlOff         bool        // the run has none
+	Wrong              []string    // what is wrong beyond that
 }
 
 // A verdict is built up rule by rule.
@@ -53,7 +54,7 @@ func (v *verdict) odd(format string, args ...any) {
 // Warnings. Noise makes no measurement wrong; the interval of the case shows it (see Estimate). A
 // simulated case has no machine and no control to check.
 func (c *Case) Judge(e Evidence) {
-	v := verdict{[]string{}, append([]string{}, c.Warnings...)}
+	v := verdict{append([]string{}, e.Wrong...), append([]string{}, c.Warnings...)}
 	if !c.Complete {
 		v.wrong("not complete: the case ended before its time")
 	}

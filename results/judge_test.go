@@ -41,6 +41,11 @@ func TestJudge(t *testing.T) {
 	}{
 		{name: "good", change: func(*judged) {}},
 		{
+			name:    "a doubt of the network",
+			change:  func(c *judged) { c.e.Wrong = []string{"its tables were not known"} },
+			reasons: []string{"its tables were not known"},
+		},
+		{
 			name:    "interrupted",
 			change:  func(c *judged) { c.Complete = false },
 			reasons: []string{"not complete: the case ended before its time"},

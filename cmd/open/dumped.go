@@ -2,6 +2,7 @@ package open
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -68,42 +69,66 @@ type dumped struct {
 
 	mu    sync.Mutex
 	known string // the sum of the tables reported or planned over last; "": those in place are to be reported
+
+	sure  time.Time     // when they were seen last
+	blind time.Duration // longest time without
+	why   string        // of that
 }
 
 // lookAgain is the pause between two looks at the tables. They count as changed once two looks have shown the
-// same: a manager loads switch after switch.
-const lookAgain = time.Second
+// same: a manager loads switch after switch. Unrest that lasts someLooks is said.
+const (
+	lookAgain = time.Second
+	someLooks = 5
+)
 
-// Watch implements loop.Network. A reason why tables cannot be read is said once in a row.
+// Watch implements loop.Network. A reason why tables are not known is said once in a row.
 func (n *dumped) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
-	before, said := "", "" // the sum of the last look; what is wrong since
+	before, said := n.seen(), "" // the sum of the last look; what is wrong since
+	others := 0                  // looks in a row that showed other tables than the one before
 	sum, of := "", [sha256.Size]byte{}
+	say := func(text string) {
+		if ctx.Err() == nil && text != said {
+			said = text
+			n.say(text)
+		}
+	}
+	n.sure = time.Now()
+	defer func() { n.saw("", said) }()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(lookAgain):
 		}
-		text, err := n.text(ctx)
+		text, err := n.lookUp(ctx, say)
 		if is := sha256.Sum256(text); err == nil && is != of {
 			of = is
 			_, sum, err = n.tables(text, n.plan)
 		}
 		if err != nil {
 			before, of = "", [sha256.Size]byte{}
-			if ctx.Err() == nil && err.Error() != said {
-				said = err.Error()
-				n.say(said)
-			}
+			say(err.Error())
 			continue
 		}
-		said = ""
+		if others++; sum == before {
+			others = 0
+		}
+		switch {
+		case others == someLooks:
+			say(fmt.Sprintf("%s: it shows other tables at each of %d looks: an order needs the same at two", n.name, others))
+		case others < someLooks:
+			said = ""
+		}
 		n.mu.Lock()
 		news := sum == before && sum != n.known
 		if before = sum; news {
 			n.known = sum
 		}
 		n.mu.Unlock()
+		if others == 0 {
+			n.saw(sum, said)
+		}
 		if news {
 			select {
 			case events <- failover.LinkEvent{Moved: true, Seen: time.Now()}:
@@ -111,6 +136,58 @@ func (n *dumped) Watch(ctx context.Context, events chan<- failover.LinkEvent) er
 			}
 		}
 	}
+}
+
+// lookUp reads the text. That it hangs is said meanwhile.
+func (n *dumped) lookUp(ctx context.Context, say func(string)) ([]byte, error) {
+	type answer struct {
+		text []byte
+		err  error
+	}
+	came := make(chan answer, 1)
+	go func() {
+		text, err := n.text(ctx)
+		came <- answer{text, err}
+	}()
+	hung := time.NewTimer(someLooks * lookAgain)
+	defer hung.Stop()
+	for {
+		select {
+		case a := <-came:
+			return a.text, a.err
+		case <-hung.C:
+			say(fmt.Sprintf("%s: it has not ended for %s", n.name, someLooks*lookAgain))
+		}
+	}
+}
+
+func (n *dumped) seen() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.known
+}
+
+// saw notes whether the tables of the plan in use were seen just now, and if not, why.
+func (n *dumped) saw(sum, why string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := time.Now()
+	if blind := now.Sub(n.sure); blind > n.blind {
+		n.blind, n.why = blind, cmp.Or(why, n.why)
+	}
+	if sum != "" && sum == n.known {
+		n.sure = now
+	}
+}
+
+// Doubt implements loop.Doubter.
+func (n *dumped) Doubt() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.blind <= someLooks*lookAgain {
+		return ""
+	}
+	return fmt.Sprintf("for %s it was not known whether the network had the tables of the plan: %s", n.blind.Round(lookAgain), cmp.Or(n.why, n.name+": it shows others"))
 }
 
 // Plan implements loop.Planner: the best order over the tables that the network has now.

@@ -37,6 +37,10 @@ type Network interface {
 	Clean(ctx context.Context, p *plan.Plan) (changed int, err error)
 }
 
+// A Doubter is a Network that cannot tell at all times which tables it has. Doubt says when it could not; "": it
+// always could. Watch has ended.
+type Doubter interface{ Doubt() string }
+
 // A Planner finds or makes the judged plan for the dead links of t. A call whose ctx has ended may
 // still run when the next begins.
 type Planner interface {
