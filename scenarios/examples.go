@@ -24,6 +24,9 @@ func Examples() []string {
 	return names
 }
 
+// First are the examples to begin with.
+var First = []string{"quickstart", "yours", "timed", "failover", "dragonfly", "sim-4x8", "ssh-example", "mpi-quickstart"}
+
 // Example returns the text of an example. ok says whether the name exists.
 func Example(name string) (text string, ok bool) {
 	b, err := files.ReadFile(name + ext)
@@ -36,9 +39,9 @@ type Listed struct {
 	About string `json:"about"`
 }
 
-// List lists the examples, sorted by name.
-func List() (all []Listed) {
-	for _, name := range Examples() {
+// List lists examples.
+func List(names []string) (all []Listed) {
+	for _, name := range names {
 		text, _ := Example(name)
 		all = append(all, Listed{name, About(text)})
 	}

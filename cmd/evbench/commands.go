@@ -38,7 +38,7 @@ func tasks() []cmdline.Task {
 			"transports": join(transport.Names()), "joinable": strings.Join(transport.Names(), "|"),
 		},
 		First: map[string]cmdline.Words{
-			"examples": scenarios.Examples, "completion": shellNames, "schema": schemaNames,
+			"examples": scenarios.Examples, "new": kinds, "completion": shellNames, "schema": schemaNames,
 			"plot":      func() []string { return append([]string{"list"}, figure.Names()...) },
 			"reproduce": func() []string { return append([]string{"all", "list"}, papers.Names()...) },
 		},
@@ -51,7 +51,7 @@ func tasks() []cmdline.Task {
 // actions are the actions of commands. Those that compute may be abandoned when a signal arrives.
 var actions = map[string]cli.ActionFunc{
 	"run": runAction, "sim": swept(simAction), "accuracy": accuracyAction, "validate": computing(validateAction),
-	"examples": computing(examplesAction), "schema": computing(schemaAction),
+	"new": computing(newAction), "examples": computing(examplesAction), "schema": computing(schemaAction),
 
 	"report": computing(reportAction), "plot": computing(plotAction), "compare": computing(compareAction), "judge": computing(judgeAction),
 	"why": computing(whyAction), "trace": computing(traceAction), "results export": exportAction,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/urfave/cli/v2"
@@ -22,11 +23,15 @@ func examplesAction(c *cli.Context) error {
 		}
 		return err
 	}
-	all := scenarios.List()
+	all := scenarios.List(scenarios.Examples())
 	if c.Bool("json") {
 		return answer.Document{Schema: "evbench/examples/1", Fields: struct {
 			Examples []scenarios.Listed `json:"examples"`
 		}{all}}.Write(c.App.Writer, "json")
+	}
+	if !c.Bool("all") {
+		fmt.Fprintf(c.App.ErrWriter, "%d of %d; evbench examples --all lists all, evbench examples NAME prints one, evbench run NAME measures it\n\n", len(scenarios.First), len(all))
+		all = scenarios.List(scenarios.First)
 	}
 	return show.Align(c.App.Writer, lists.Of(all, func(e scenarios.Listed) []string { return []string{e.Name, e.About} }))
 }

@@ -49,7 +49,7 @@ func TestComputingEnds(t *testing.T) {
 		"routes diff": append(tree, "old", "new"), "routes jobs": append(tree, "jobs"),
 		"topo show": tree, "topo convert": {"FT(2;2,2)"},
 		"failures stats": {"log"}, "failures replay": append(tree, "log"),
-		"man": nil, "examples": nil, "completion": {"bash"}, "schema": nil, "compare": {"a", "b"}, "judge": {"--network", "FT(2;2,2)"}, "report": {"a"}, "why": {"a"}, "trace": {"a"}, "plot": {"loads", "a"},
+		"man": nil, "new": {"lab"}, "examples": nil, "completion": {"bash"}, "schema": nil, "compare": {"a", "b"}, "judge": {"--network", "FT(2;2,2)"}, "report": {"a"}, "why": {"a"}, "trace": {"a"}, "plot": {"loads", "a"},
 	}
 	for _, name := range leaves("", newApp(io.Discard, io.Discard).Commands) {
 		if slices.Contains(holding, name) || slices.Contains(showing, name) {

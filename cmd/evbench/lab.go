@@ -45,7 +45,7 @@ func doctorAction(c *cli.Context) error {
 func forecast(c *cli.Context, name string) (f capacity.Forecast, err error) {
 	s, err := readScenario(name)
 	if err != nil {
-		return f, usage(err)
+		return f, err
 	}
 	if s.Fabric.Kind != scenario.Lab {
 		return f, usagef("%s: fabric %s; the forecast is for the lab", name, s.Fabric.Kind)

@@ -99,6 +99,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if cmdline.Completes(args) && slices.Contains(args, "--") {
 		return exitDone // cli would run the incomplete command
 	}
+	if len(args) == 3 && args[1] == "help" && args[2] == "all" {
+		app.CustomAppHelpTemplate, args = cmdline.HelpTemplate(tasks()), args[:1]
+	}
 	app.Metadata[metaArgs] = args[min(1, len(args)):]
 	args, err := cmdline.FlagsFirst(app, cmdline.HelpFirst(args))
 	if err != nil {
@@ -170,13 +173,16 @@ func wrongInput(err error) bool {
 	return input || untrusted || clash || memory
 }
 
+// beginWith are the commands that help begins with.
+var beginWith = []string{"new", "run", "report", "compare", "judge", "plan", "whatif", "lab"}
+
 func newApp(stdout, stderr io.Writer) *cli.App {
 	all := tasks()
 	app := &cli.App{
 		Name:  "evbench",
 		Usage: "measure event building on a network, and keep it fast when links die",
 		Description: "evbench builds events all-to-all over a fat tree, with and without dead links.\n" +
-			"Start with: evbench run --example quickstart\n" +
+			"Start with: evbench run quickstart\n" +
 			"evbench help COMMAND explains a command.",
 		Writer:         stdout,
 		ErrWriter:      stderr,
@@ -191,7 +197,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		},
 		HideHelpCommand:       true,
 		EnableBashCompletion:  true,
-		CustomAppHelpTemplate: cmdline.HelpTemplate(all),
+		CustomAppHelpTemplate: cmdline.HelpTemplate(all, beginWith...),
 		Commands:              cmdline.Commands(all),
 		Metadata:              map[string]any{},
 	}

@@ -98,7 +98,7 @@ func loadSim(c *cli.Context) (*scenario.Scenario, []bench.Planned, error) {
 	name := c.Args().First()
 	s, err := readScenario(name)
 	if err != nil {
-		return nil, nil, usage(err)
+		return nil, nil, err
 	}
 	s.Control = false
 	if err := s.Override(overrides(c)); err != nil {

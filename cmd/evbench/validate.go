@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 	"text/tabwriter"
 
@@ -17,8 +15,11 @@ import (
 	"evbench/internal/cmdline"
 	"evbench/internal/lists"
 	"evbench/internal/proc"
+	"evbench/internal/show"
 	"evbench/results"
+	"evbench/results/store"
 	"evbench/scenario"
+	"evbench/scenarios"
 	"evbench/site/hdf5"
 	"evbench/site/netfile"
 )
@@ -36,7 +37,7 @@ func validateAction(c *cli.Context) error {
 	for _, name := range c.Args().Slice() {
 		s, err := readScenario(name)
 		if err != nil {
-			return usage(err)
+			return err
 		}
 		planned, err := planCases(c, name, s, nil)
 		if err != nil {
@@ -124,25 +125,33 @@ func chosen(c *cli.Context) (string, error) {
 	return "--example " + c.String("example"), nil
 }
 
-// readScenario reads a scenario, and the files that it names.
+// readScenario reads a scenario, and the files that it names: a file, or where there is none the example of
+// that name.
 func readScenario(name string) (*scenario.Scenario, error) {
-	return scenario.ReadFile(name, scenario.Files{Tree: netfile.Tree, HDF5: hdf5.ReadSizes})
+	if _, ok := scenarios.Example(name); ok && !store.Present(name) {
+		return readExample(name)
+	}
+	s, err := scenario.ReadFile(name, scenario.Files{Tree: netfile.Tree, HDF5: hdf5.ReadSizes})
+	if near := show.Nearest(name, scenarios.Examples()); near != "" && !store.Present(name) {
+		err = fmt.Errorf("%w; did you mean the example %s?", err, near)
+	}
+	return s, usage(err)
 }
 
-func readChosen(c *cli.Context, name string) (*scenario.Scenario, error) {
-	if !c.IsSet("example") {
-		s, err := readScenario(name)
-		if _, isExample := exampleText(name); errors.Is(err, fs.ErrNotExist) && isExample == nil {
-			return nil, usagef("no file %s; evbench %s --example %s takes the example of this name", name, c.Command.Name, name)
-		}
-		return s, usage(err)
-	}
-	text, err := exampleText(c.String("example"))
+func readExample(name string) (*scenario.Scenario, error) {
+	text, err := exampleText(name)
 	if err != nil {
 		return nil, err
 	}
-	s, err := scenario.Read(c.String("example")+".yaml", strings.NewReader(text))
+	s, err := scenario.Read(name+".yaml", strings.NewReader(text))
 	return s, usage(err)
+}
+
+func readChosen(c *cli.Context, name string) (*scenario.Scenario, error) {
+	if c.IsSet("example") {
+		return readExample(c.String("example"))
+	}
+	return readScenario(name)
 }
 
 // writeCases prints the cases of a scenario, and their predictions.

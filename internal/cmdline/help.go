@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -28,16 +30,20 @@ func Commands(all []Task) (out []*cli.Command) {
 	return out
 }
 
-// HelpTemplate is the template of the program's help: cli would sort the tasks by name.
-func HelpTemplate(all []Task) string {
-	width := lists.Most(Commands(all), func(c *cli.Command) int { return len(c.Name) })
+// HelpTemplate is the template of the program's help: the commands to begin with, or without any all by task,
+// which cli would sort by name.
+func HelpTemplate(all []Task, begin ...string) string {
 	var b strings.Builder
+	if begin != nil {
+		commands := Commands(all)
+		all = []Task{{"to begin with (evbench help all lists all " + strconv.Itoa(len(commands)) + " commands)", lists.Of(begin, func(name string) *cli.Command {
+			return commands[slices.IndexFunc(commands, func(c *cli.Command) bool { return c.Name == name })]
+		})}}
+	}
+	width := lists.Most(Commands(all), func(c *cli.Command) int { return len(c.Name) })
 	for _, t := range all {
 		fmt.Fprintf(&b, "\n   %s:\n", t.Name)
 		for _, c := range t.Commands {
-			if c.Hidden {
-				continue
-			}
 			fmt.Fprintf(&b, "     %-*s  %s\n", width, c.Name, c.Usage)
 		}
 	}

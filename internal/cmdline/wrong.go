@@ -31,7 +31,7 @@ func NoCommand(c *cli.Context) error {
 		return cli.ShowAppHelp(c)
 	}
 	name := c.Args().First()
-	return proc.Usagef("no command %q; %s%s --help lists them", name, didYouMean(name, namesOf(c.App.Commands)), c.App.Name)
+	return proc.Usagef("no command %q; %s%s help all lists them", name, didYouMean(name, namesOf(c.App.Commands)), c.App.Name)
 }
 
 // noSubcommand is NoCommand for a command with subcommands.
