@@ -35,7 +35,7 @@ func doctorAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return judged(c, f.Fits(), answer.Document{Text: text(f), Schema: "evbench/lab-forecast/1", Fields: struct {
+	return judged(c, f.Fits(), answer.Document{Answer: f.Answer(c.Args().First()), Text: text(f), Schema: "evbench/lab-forecast/1", Fields: struct {
 		Fits bool `json:"fits"`
 		capacity.Forecast
 	}{f.Fits(), f}})

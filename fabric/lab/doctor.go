@@ -166,26 +166,28 @@ func parseProbe(text []byte) ([]Check, error) {
 
 // Answer says whether a lab can run here, and why not.
 func (r Report) Answer() answer.Answer {
-	a := answer.Answer{Question: "Can a lab run on this machine?", Verdict: answer.Of(r.Possible())}
+	how := "with the rights of this process"
+	if r.Mode == modeUserNamespace {
+		how = "in a user namespace, without root"
+	}
+	can := answer.Finding{Text: fmt.Sprintf("a lab can run here, %s (%s)", how, r.System), Place: answer.At}
 	if r.Possible() {
-		how := "with the rights of this process"
-		if r.Mode == modeUserNamespace {
-			how = "in a user namespace, without root"
-		}
-		a.Sentence = fmt.Sprintf("A lab can run here, %s (%s).", how, r.System)
-		a.Next = []string{"evbench run quickstart"}
-		return a
+		return answer.Decide(answer.Lab, answer.Evidence{Findings: []answer.Finding{can}, Next: []string{"evbench run quickstart"}})
 	}
-	a.Sentence = fmt.Sprintf("A lab cannot run here (%s).", r.System)
-	for _, c := range r.Checks {
-		if !c.OK {
-			a.Why = append(a.Why, fmt.Sprintf("%s: %s: %s", c.Mode, c.Name, c.Reason))
-			if c.Cure != "" {
-				a.Next = append(a.Next, c.Cure)
-			}
-			break
+	cannot := answer.Finding{Text: fmt.Sprintf("a lab cannot run here (%s)", r.System), Place: answer.Below}
+	e := answer.Evidence{Next: []string{"evbench run --fabric emulate quickstart"}}
+	no := func(c Check) bool { return !c.OK }
+	i := slices.IndexFunc(r.Checks, func(c Check) bool { return no(c) && c.Mode == modeUserNamespace }) // needs no privilege
+	if i < 0 {
+		i = slices.IndexFunc(r.Checks, no)
+	}
+	if i >= 0 {
+		c := r.Checks[i]
+		cannot.Cause = fmt.Sprintf("%s: %s: %s", c.Mode, c.Name, c.Reason)
+		if c.Cure != "" {
+			e.Why = []string{"cure: " + c.Cure}
 		}
 	}
-	a.Next = append(a.Next, "evbench run --fabric emulate quickstart")
-	return a
+	e.Findings = []answer.Finding{cannot}
+	return answer.Decide(answer.Lab, e)
 }

@@ -60,7 +60,7 @@ func TestReport(t *testing.T) {
 	got := r.String()
 	expect.True(t, got == text, "got\n%swant\n%s", got, text)
 	a := r.Answer()
-	expect.True(t, a.String() == "BAD: A lab cannot run here (Linux 6.1)." && len(a.Why) == 1 && len(a.Next) == 1, "%+v", a)
+	expect.True(t, a.String() == "BAD: A lab cannot run here (Linux 6.1): user namespace: create a veth pair: operation not supported." && len(a.Why) == 1 && len(a.Next) == 1, "%+v", a)
 	const line = "lab: this system refuses what it needs: direct: create a network namespace: operation not permitted; " +
 		"user namespace: create a veth pair: operation not supported (cure: modprobe veth)"
 	if err := r.err(); err == nil || err.Error() != line {

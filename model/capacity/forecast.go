@@ -11,6 +11,7 @@ import (
 	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/fabric/lab"
+	"evbench/internal/answer"
 	"evbench/internal/show"
 	"evbench/internal/unit"
 	"evbench/results"
@@ -226,6 +227,38 @@ func rough(d time.Duration) time.Duration {
 	return d.Round(time.Second)
 }
 
+// Answer says whether the lab of the scenario of that name fits, and whether its links and barriers are as it says.
+func (f Forecast) Answer(name string) answer.Answer {
+	findings := []answer.Finding{{Text: show.Plural(f.Servers, "server fits", "servers fit") + " on this machine", Place: answer.At}}
+	short := func(cause, format string, args ...any) {
+		findings = append(findings, answer.Finding{Text: fmt.Sprintf(format, args...), Place: answer.Below, Cause: cause})
+	}
+	if f.Processes == 0 {
+		short("raise ulimit -Hn", "no process may have the files of one server")
+	}
+	if !f.memory() {
+		short("deliver: discard, smaller fragments or fewer credits take less", "%s take about %s of memory; %s may be taken",
+			show.Plural(f.Servers, "server", "servers"), unit.Bytes(f.NeedBytes), unit.Bytes(f.Usable))
+	}
+	if carried := roundDown(f.CarriedBitPerSec); !f.Carried() {
+		short("take rate: "+carried.String()+" or less", "this machine carries about %s on each link, not %s", carried, unit.Rate(f.RateBitPerSec))
+	}
+	if !f.quick() {
+		short("take phase: "+brief(f.BarrierSec*(1-mostLost)/mostLost).String()+" or more", "barriers of about %s take %.0f %% of the time", brief(f.BarrierSec), 100*f.Lost())
+	}
+	if len(findings) == 1 {
+		findings[0].Text += fmt.Sprintf("; it carries about %s on each link", roundDown(f.CarriedBitPerSec))
+	}
+	e := answer.Evidence{Findings: findings}
+	if f.Fits() {
+		e.Next = []string{answer.Typed("evbench", "run", name)}
+	}
+	return answer.Decide(answer.Fits.About(name), e)
+}
+
+// quick reports whether barriers leave enough of the time, as printed.
+func (f Forecast) quick() bool { return f.BarrierSec == 0 || f.Lost() < mostLost+0.005 }
+
 // String has one line for each question, in the form of lab.Report.
 func (f Forecast) String() string {
 	var b strings.Builder
@@ -258,9 +291,8 @@ func (f Forecast) String() string {
 	if f.BarrierSec == 0 {
 		return b.String()
 	}
-	ok := f.Lost() < mostLost+0.005 // as printed
-	line(ok, "phases of %s: barriers of about %s take %.0f %% of the time", brief(f.PhaseSec), brief(f.BarrierSec), 100*f.Lost())
-	if !ok {
+	line(f.quick(), "phases of %s: barriers of about %s take %.0f %% of the time", brief(f.PhaseSec), brief(f.BarrierSec), 100*f.Lost())
+	if !f.quick() {
 		advise("event: {phase: %s} or more for %.0f %%", brief(f.BarrierSec*(1-mostLost)/mostLost), 100*mostLost)
 	}
 	return b.String()

@@ -31,19 +31,19 @@ func TestForecast(t *testing.T) {
 		inOne        int
 		free         uint64
 		fits         bool
-		want         string
+		answer, want string
 	}{
-		{"{phase: 400ms}\ndeliver: discard", "[{}]", 30, 8e9, true, `  ok    326 servers, 38 switches, 105950 connections, processes: 11
+		{"{phase: 400ms}\ndeliver: discard", "[{}]", 30, 8e9, true, "GOOD: 326 servers fit on this machine; it carries about 9Mbit/s on each link.", `  ok    326 servers, 38 switches, 105950 connections, processes: 11
   ok    memory: about 3.536GB (64.71MB for events) of 8GB that may be taken
   ok    links of 4Mbit/s: this machine carries about 9Mbit/s on each at a time
   ok    phases of 400ms: barriers of about 15ms take 4 % of the time
 `},
-		{"{phase: 100ms}", "[{}]", 0, 0, false, `  no    326 servers, 38 switches: no process may have the files of one server; raise ulimit -Hn
+		{"{phase: 100ms}", "[{}]", 0, 0, false, "BAD: No process may have the files of one server: raise ulimit -Hn. Barriers of about 15ms take 13 % of the time: take phase: 290ms or more.", `  no    326 servers, 38 switches: no process may have the files of one server; raise ulimit -Hn
   ok    links of 4Mbit/s: this machine carries about 9Mbit/s on each at a time
   no    phases of 100ms: barriers of about 15ms take 13 % of the time
         take event: {phase: 290ms} or more for 5 %
 `},
-		{"{fragment: 1MiB}", "[{mode: unsynchronised}]", 400, 1e9, false, `  ok    326 servers, 38 switches, 105950 connections, processes: 1
+		{"{fragment: 1MiB}", "[{mode: unsynchronised}]", 400, 1e9, false, "BAD: 326 servers take about 226.3GB of memory; 1GB may be taken: deliver: discard, smaller fragments or fewer credits take less.", `  ok    326 servers, 38 switches, 105950 connections, processes: 1
   no    memory: about 226.3GB (222.9GB for events) of 1GB that may be taken
         take deliver: discard, smaller fragments or fewer credits
   ok    links of 4Mbit/s: this machine carries about 9Mbit/s on each at a time
@@ -53,6 +53,7 @@ func TestForecast(t *testing.T) {
 			"fabric: {rate: 4Mbit/s}\nevent: " + tt.event + "\ncases: " + tt.cases + "\n"
 		s := expect.Value(scenario.Read("big", strings.NewReader(text)))(t)
 		f := NewForecast(s, m, tt.inOne, tt.free)
+		expect.Equal(t, f.Answer("big.yaml").String(), tt.answer, "answer")
 		if got := f.String(); got != tt.want || f.Fits() != tt.fits {
 			t.Errorf("%s %s: fits %v, want %v\n%s\nwant\n%s", tt.event, tt.cases, f.Fits(), tt.fits, got, tt.want)
 		}

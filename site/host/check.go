@@ -191,20 +191,20 @@ func (e *BadHosts) Error() string {
 
 // Answer says whether this machine can carry a worker.
 func (a Answer) Answer() answer.Answer {
-	out := answer.Answer{Question: "Can this machine carry a worker?", Verdict: answer.Good}
 	problems := portReasons(a.Ports)
 	if a.AddressError != "" {
 		problems = append([]string{a.AddressError}, problems...)
 	}
+	found := answer.Finding{Text: fmt.Sprintf("this machine can carry a worker: %d cores, %s", a.Cores, a.Platform), Place: answer.At}
+	e := answer.Evidence{}
 	if len(problems) > 0 {
-		out.Verdict, out.Sentence, out.Why = answer.Bad, "This machine cannot carry a worker.", problems
-		return out
+		found = answer.Finding{Text: "this machine cannot carry a worker", Place: answer.Below, Cause: problems[0]}
+		e.Why = problems[1:]
+	} else if len(a.Addresses) > 0 {
+		e.Why = []string{"data goes over " + strings.Join(a.Addresses, ", ")}
 	}
-	out.Sentence = fmt.Sprintf("This machine can carry a worker: %d cores, %s.", a.Cores, a.Platform)
-	if len(a.Addresses) > 0 {
-		out.Why = []string{"data goes over " + strings.Join(a.Addresses, ", ")}
-	}
-	return out
+	e.Findings = []answer.Finding{found}
+	return answer.Decide(answer.Host, e)
 }
 
 func (a Answer) WriteText(w io.Writer) error {
