@@ -66,7 +66,7 @@ if [ -z "${HOSTS:-}" ]; then
 	exec "$EVBENCH" run "$scenario" "$@"
 fi
 case $HOSTS in
-*/*) [ -f "$HOSTS" ] || wrong "HOSTS: there is no file $HOSTS" ;;
+*/* | *.txt | *.list | *.hosts | [a-z]*file) [ -f "$HOSTS" ] || wrong "HOSTS: there is no file $HOSTS" ;;
 esac
 if [ -f "$HOSTS" ]; then
 	[ -r "$HOSTS" ] || wrong "HOSTS: $HOSTS cannot be read"

@@ -185,14 +185,15 @@ func TestBuild(t *testing.T) {
 	dir := t.TempDir()
 	program := executable(t, dir, "go", `
 [ "$1" = env ] && { echo cc; exit; }
+[ "$1" = list ] && { printf 'a\nb\nc\n'; exit; }
 i=0
 while [ $i -lt 120 ]; do i=$((i + 1)); echo "evbench/p$i" >&2; done
 [ "$ENDS" = 0 ] || printf '# evbench/plan\nplan/a.go:1:2: no such thing\n' >&2
 exit $ENDS
 `)
-	for ends, want := range map[string]string{"0": "100 packages are compiled\n" + dir + "/evbench: pure Go\n", "7": "100 packages are compiled\n# evbench/plan\nplan/a.go:1:2: no such thing\n"} {
+	for ends, want := range map[string]string{"0": "100 of about 3 packages are compiled\n" + dir + "/evbench: pure Go\n", "7": "100 of about 3 packages are compiled\n# evbench/plan\nplan/a.go:1:2: no such thing\n"} {
 		said, code := script(t, []string{"GO=" + program, "BIN=" + dir, "TAGS=", "ENDS=" + ends}, "./build")
-		expect.True(t, fmt.Sprint(code) == ends && strings.HasPrefix(said, "building "+dir+"/evbench (pure Go)") && strings.Contains(said, "\n50 packages are compiled\n"+want),
+		expect.True(t, fmt.Sprint(code) == ends && strings.HasPrefix(said, "building "+dir+"/evbench (pure Go)") && strings.Contains(said, "\n50 of about 3 packages are compiled\n"+want),
 			"with Go ending with %s it ended with %d:\n%s", ends, code, said)
 	}
 }

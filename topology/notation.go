@@ -29,7 +29,7 @@ func Parse(notation string) (Options, error) {
 			"(evbench topo and routes build networks of any number)", notation, n[0])
 	}
 	if len(groups[0]) != 1 || groups[0][0] < 2 {
-		return Options{}, fmt.Errorf("topology %q: trees of 2 and 3 levels are supported: FT(2;M0,M1), FT(3;M0,M1,M2)", notation)
+		return Options{}, fmt.Errorf("topology %q: trees of 2 and 3 levels are supported: FT(2;M0,M1), FT(3;M0,M1,M2)%s", notation, Meant(notation))
 	}
 	var o Options
 	switch levels := groups[0][0]; {
@@ -48,7 +48,24 @@ func Parse(notation string) (Options, error) {
 
 func badNotation(notation string) error {
 	return fmt.Errorf("topology %q: write FT(2;M0,M1), for example FT(2;4,8): 4 server ports and spines, 8 leaves; "+
-		"or FT(3;M0,M1,M2), kary(k;n), PGFT(2;m1,m2;w1,w2;p1,p2), PGFT(3;m1,m2,m3;w1,w2,w3;p1,p2,p3)", notation)
+		"or FT(3;M0,M1,M2), kary(k;n), PGFT(2;m1,m2;w1,w2;p1,p2), PGFT(3;m1,m2,m3;w1,w2,w3;p1,p2,p3)%s", notation, Meant(notation))
+}
+
+var almostFT = regexp.MustCompile(`(?i)^\s*FT\W*(?:([23])\W+)?(\d+)\W+(\d+)(?:\W+(\d+))?\W*$`)
+
+// Meant asks for the fat tree that a text with other letters or separators may stand for: FT(2,4,8) for FT(2;4,8). "":
+// for none.
+func Meant(text string) string {
+	m := almostFT.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	of := slices.DeleteFunc(m[2:], func(s string) bool { return s == "" })
+	guess := fmt.Sprintf("FT(%d;%s)", len(of), strings.Join(of, ","))
+	if _, err := Parse(guess); guess == text || err != nil || m[1] != "" && m[1] != strconv.Itoa(len(of)) {
+		return ""
+	}
+	return "; did you mean " + guess + "?"
 }
 
 // maxLevels bounds the levels of k-ary n-trees: a tree of more has too many switches for any format

@@ -120,6 +120,9 @@ func fabricFor(s *scenario.Scenario, page net.Listener) (open.Opener, error) {
 	if err := checkMemory(s, s.Tree.Servers()); err != nil {
 		return nil, err
 	}
+	if err := isDir(os.TempDir()); err != nil {
+		return nil, usagef("TMPDIR: %w", err)
+	}
 	here := open.Of(s)
 	switch {
 	case here.Namespaces:
@@ -131,6 +134,9 @@ func fabricFor(s *scenario.Scenario, page net.Listener) (open.Opener, error) {
 }
 
 func labUpAction(c *cli.Context) error {
+	if err := isDir(os.TempDir()); err != nil {
+		return usagef("TMPDIR: %w", err)
+	}
 	if err := open.MayBuild(); err != nil {
 		return err
 	}

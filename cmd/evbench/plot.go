@@ -48,7 +48,7 @@ func plotAction(c *cli.Context) error {
 	for _, n := range in.Notes {
 		fmt.Fprintln(c.App.ErrWriter, "evbench:", n)
 	}
-	if err := writeOut(c, func(w io.Writer) error { return write(f, w) }); err != nil || out == "" {
+	if err := writeLong(c, func(w io.Writer) error { return write(f, w) }); err != nil || out == "" {
 		return err
 	}
 	fmt.Fprintf(c.App.Writer, "%s: %s of %s, %s\n", out, f.Title, in.Name, show.Plural(max(1, len(f.Panels)), "drawing", "drawings"))

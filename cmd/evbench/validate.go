@@ -81,6 +81,11 @@ func planCases(c *cli.Context, name string, s *scenario.Scenario, err error) ([]
 			return nil, usagef("%s: %w", name, err)
 		}
 	}
+	if s.Fabric.Kind == scenario.Hosts {
+		if err := open.CheckHosts(s); err != nil {
+			return nil, wrongIn(name, err)
+		}
+	}
 	planned, err := proc.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(s) })
 	if err == nil {
 		err = bench.MayOpen(planned, open.Of(s).Workers(s).MayOpen)

@@ -124,6 +124,8 @@ func Args(c *cli.Context, path string, needed []string, most int) error {
 	switch n := c.NArg(); {
 	case n < len(needed):
 		return proc.Usagef("%s: %s is missing; see evbench %s --help", c.Command.Name, strings.TrimRight(needed[n], ".…"), path)
+	case n > most && most == 0:
+		return proc.Usagef("%s: %q is one argument too many; it takes flags alone, whose lists have commas: evbench %s --help", c.Command.Name, c.Args().First(), path)
 	case n > most:
 		return proc.Usagef("%s: %q is one argument too many", c.Command.Name, c.Args().Get(most))
 	}

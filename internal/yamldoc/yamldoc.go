@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -139,7 +140,11 @@ func (d *Document) syntax(err error) {
 			at.Node = &yaml.Node{Line: n}
 		}
 	}
-	d.Fail(at, "not YAML: %s", yamlLine.ReplaceAllString(err.Error(), ""))
+	text := yamlLine.ReplaceAllString(err.Error(), "")
+	if strings.Contains(text, "cannot start any token") {
+		text += "; YAML is indented with blanks, never with tabs"
+	}
+	d.Fail(at, "not YAML: %s", text)
 }
 
 // sound reports whether a tree stays small when its aliases are followed, and is finite: an alias

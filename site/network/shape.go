@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evbench/internal/show"
+	"evbench/topology"
 )
 
 // A Shape is a network of a notation that has not been built yet.
@@ -83,7 +84,7 @@ func parseShape(notation string) (Shape, error) {
 		return nil, fmt.Errorf("no kind %q; %s", kind, howToWrite)
 	}
 	if len(lists) != want || len(lists[0]) != 1 && kind != "HYPERX" {
-		return nil, fmt.Errorf("%d groups of numbers; %s", len(lists), howToWrite)
+		return nil, fmt.Errorf("%d groups of numbers; %s%s", len(lists), howToWrite, topology.Meant(notation))
 	}
 	if kind == "DRAGONFLY" || kind == "HYPERX" || kind == "JELLYFISH" {
 		return directShape(kind, lists)
