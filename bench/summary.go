@@ -172,12 +172,20 @@ func (r *runner) standing(complete bool) results.Summary {
 		c, o := &sum.Cases[i], from[i].outcome
 		c.Judge(results.Evidence{
 			Duplicate: o.DuplicateFragments, Corrupt: o.CorruptFragments + o.StrayFragments,
-			Links: from[i].links, Slices: r.efficiencies(c.Name), ControlOff: !r.s.Control, Wrong: from[i].wrong,
+			Links: from[i].links, Slices: r.efficiencies(c.Name), ControlOff: !r.s.Control, Wrong: from[i].wrong, Bursts: r.bursts(),
 		})
 	}
 	_, cables := r.s.Tree.Damage()
 	sum.Answer = results.NewAnswer(sum.Cases, compared, cables)
 	return sum
+}
+
+// bursts is how many bursts of the links' rate limit a fragment is; 0: there is no limit.
+func (r *runner) bursts() float64 {
+	if burst := r.f.Info().BurstBytes; burst > 0 {
+		return float64(r.s.Event.Fragment) / float64(burst)
+	}
+	return 0
 }
 
 // end writes the summary, if there are results.

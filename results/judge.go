@@ -26,6 +26,8 @@ const (
 	segment, mostAgain = 9000, 0.15
 	// overOne is how far above 1 an efficiency is still noise.
 	overOne = 1.02
+	// FewBursts: a fragment of fewer bursts of the lab's rate limit may seem some per cent too fast.
+	FewBursts = 10
 	// namedLinks is how many links off their plan are named.
 	namedLinks = 3
 )
@@ -37,6 +39,7 @@ type Evidence struct {
 	Slices             []float64   // of the control: the efficiency of each slice that counts; without any, that of the case tells
 	ControlOff         bool        // the run has none
 	Wrong              []string    // what is wrong beyond that
+	Bursts             float64     // of the links' rate limit in a fragment; 0: they have none
 }
 
 // A verdict is built up rule by rule.
@@ -63,7 +66,7 @@ func (c *Case) Judge(e Evidence) {
 	some(e.Corrupt, v.wrong, "%d fragments corrupt")
 	some(c.FragmentsLate, v.odd, "%d fragments late")
 	if c.Simulated == "" {
-		v.machine(c)
+		v.machine(c, e)
 		v.links(e.Links, c.Retransmits)
 		v.control(c, e)
 	}
@@ -76,7 +79,7 @@ func some(n uint64, say func(string, ...any), format string) {
 	}
 }
 
-func (v *verdict) machine(c *Case) {
+func (v *verdict) machine(c *Case, e Evidence) {
 	some(c.Drops, v.wrong, "%d packets dropped more than 1 s away from any timed failure")
 	switch {
 	case c.CPUBusy > overBusy:
@@ -84,8 +87,12 @@ func (v *verdict) machine(c *Case) {
 	case c.CPUBusy > maxBusy:
 		v.odd("processors busy more than %.0f %% of the time, by this run or by others", 100*maxBusy)
 	}
-	if c.MeasuredEfficiency > overOne {
-		v.odd("efficiency %.3f is above 1: bursts that passed the rate limit count too much; use larger fragments", c.MeasuredEfficiency)
+	switch {
+	case c.MeasuredEfficiency <= overOne:
+	case e.Bursts == 0:
+		v.odd("efficiency %.3f is above 1: the links are faster than the stated rate", c.MeasuredEfficiency)
+	default:
+		v.odd("efficiency %.3f is above 1: a fragment is %.1f bursts of the links' rate limit, and what passes at once counts too much; %d to %d are enough (event.phase)", c.MeasuredEfficiency, e.Bursts, FewBursts, 2*FewBursts)
 	}
 }
 

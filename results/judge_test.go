@@ -69,7 +69,12 @@ func TestJudge(t *testing.T) {
 		{
 			name:     "too good",
 			change:   func(c *judged) { c.MeasuredEfficiency = 1.08 },
-			warnings: []string{"efficiency 1.080 is above 1: bursts that passed the rate limit count too much; use larger fragments"},
+			warnings: []string{"efficiency 1.080 is above 1: the links are faster than the stated rate"},
+		},
+		{
+			name:     "too good behind a rate limit",
+			change:   func(c *judged) { c.MeasuredEfficiency, c.e.Bursts = 1.044, 6.1 },
+			warnings: []string{"efficiency 1.044 is above 1: a fragment is 6.1 bursts of the links' rate limit, and what passes at once counts too much; 10 to 20 are enough (event.phase)"},
 		},
 		{
 			name:     "slow control",

@@ -246,7 +246,9 @@ type Fabric struct {
 	// TCP over Ethernet.
 	Factor float64 `json:"factor"`
 	NIC    string  `json:"nic"`
-	Routes string  `json:"routes,omitempty"` // what installed the cases' routes in a network of hosts; "": nothing
+	// BurstBytes are what the rate limit of the lab's links lets pass at once; 0: there is none.
+	BurstBytes int    `json:"burst_byte,omitempty"`
+	Routes     string `json:"routes,omitempty"` // what installed the cases' routes in a network of hosts; "": nothing
 }
 
 // A Host is the machine of one server, as the server describes it.

@@ -11,6 +11,7 @@ import (
 	"evbench/bench"
 	"evbench/builder"
 	"evbench/cmd/open"
+	"evbench/fabric/lab"
 	"evbench/internal/answer"
 	"evbench/internal/cmdline"
 	"evbench/internal/lists"
@@ -100,6 +101,11 @@ func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []ben
 	}
 	fmt.Fprintf(w, "%s: valid; %s, %d servers, %s, fragment %s\n",
 		name, s.Topology(), s.Tree.Servers(), fabricText(s.Fabric), fragment)
+	if s.Fabric.Kind == scenario.Lab && s.Fabric.Rate > 0 {
+		if bursts := float64(s.Event.Fragment) / float64(lab.Burst(s.Fabric.Rate, s.Event.Phase)); bursts < results.FewBursts {
+			fmt.Fprintf(w, "  a fragment is %.1f bursts of the lab's rate limit: below %d the control may seem some per cent too fast (longer event.phase)\n", bursts, results.FewBursts)
+		}
+	}
 	if s.Launch.Kind == scenario.LaunchSSH && s.Network == nil { // else there are no leaves
 		if err := open.WritePlaces(w, s); err != nil {
 			return err

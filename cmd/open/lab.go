@@ -61,7 +61,7 @@ func openLab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 		return nil, err
 	}
 	f := &labFabric{lab: l, target: linux.NewTarget(l), tree: s.Tree, paths: s.Tree.Paths(), info: info(s.Fabric)}
-	f.info.NIC = "veth, tbf"
+	f.info.NIC, f.info.BurstBytes = "veth, tbf", lab.Burst(s.Fabric.Rate, s.Event.Phase)
 	if n != nil {
 		f.paths = 0
 	}
