@@ -23,6 +23,9 @@ import (
 )
 
 func planAction(c *cli.Context) error {
+	if c.IsSet("collective") {
+		return planRing(c)
+	}
 	if c.IsSet("tables") || c.IsSet("engine") {
 		return planTables(c)
 	}

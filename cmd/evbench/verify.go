@@ -23,6 +23,11 @@ import (
 
 func verifyAction(c *cli.Context) error {
 	name := c.Args().First()
+	if text, is, err := ringIn(c, name); err != nil {
+		return err
+	} else if is {
+		return verifyRing(c, name, text)
+	}
 	f, ordered, err := readPlan(name)
 	if given, ok := errors.AsType[*overTables](err); ok {
 		return verifyOrder(c, name, given.File)
@@ -53,6 +58,59 @@ func verifyAction(c *cli.Context) error {
 	return judged(c, report.Valid, answer.Document{Answer: plans.Verified(name, report), Text: report.WriteText, Schema: "evbench/verify/1", Fields: struct {
 		Plan string `json:"plan"`
 		*verify.Report
+	}{name, report}})
+}
+
+// ringIn is the text of a host file that states a ring, or is said to be one.
+func ringIn(c *cli.Context, name string) (text []byte, is bool, err error) {
+	if name == "-" {
+		return nil, false, nil
+	}
+	text, err = opened(name, func(r io.Reader) ([]byte, error) { return bufio.NewReader(r).Peek(64) })
+	if _, wrong := errors.AsType[*exitError](err); wrong {
+		return nil, false, err
+	}
+	if !order.IsRing(text) && !c.Bool("ring") {
+		return nil, false, nil
+	}
+	text, err = opened(name, io.ReadAll)
+	return text, err == nil, err
+}
+
+// verifyRing judges an order of hosts over the tables.
+func verifyRing(c *cli.Context, name string, text []byte) error {
+	if !c.IsSet("topology") || !c.IsSet("tables") && !c.IsSet("engine") {
+		return usagef("%s: a ring is judged over tables: -t NETWORK and --tables FILE or --engine NAME", name)
+	}
+	s, err := readSource(c, c.String("topology"))
+	if err == nil {
+		s.Net, err = s.Net.WithSomeLIDs()
+	}
+	if err != nil {
+		return usage(err)
+	}
+	job, err := network.ReadJob(bytes.NewReader(text), s.Net)
+	if err != nil {
+		return wrongIn(name, err)
+	}
+	var with order.Tables
+	if !c.IsSet("engine") {
+		with, err = judgedWith(c.String("tables"), s)
+	} else if t, wrong := givenTables(c, s, nil); wrong == nil {
+		with, err = dumped(t)
+	} else {
+		err = wrong
+	}
+	if err != nil {
+		return err
+	}
+	report, err := order.Ring(text, job, with)
+	if err != nil {
+		return usagef("%s: %w", name, err)
+	}
+	return judged(c, report.Valid, answer.Document{Answer: report.Answer(name), Text: report.WriteText, Schema: "evbench/verify-ring/1", Fields: struct {
+		File string `json:"file"`
+		*order.RingReport
 	}{name, report}})
 }
 

@@ -30,6 +30,7 @@ var (
 	Without = Question{"How long does the exchange take without %s?", "No plan was made."}
 	Order   = Question{"In which order of messages is the exchange shortest over these tables?", "No order was made."}
 	Start   = Question{"When does each fragment start so that the exchange is shortest over these tables?", "No order was made."}
+	Hosts   = Question{"In which order of hosts does the collective take the fewest steps?", "No order was made."}
 	Claims  = Question{"Is this plan what it claims to be?", "Nothing was checked."}
 
 	// Of networks, their tables and their failures.

@@ -1,0 +1,177 @@
+package order
+
+import (
+	"fmt"
+	"math"
+
+	"evbench/internal/lists"
+	"evbench/internal/show"
+	"evbench/site/network"
+)
+
+// A RingBound says how long an AllGather takes at least, in message times of a part of a block: for each adapter of a
+// host there is one. It holds for any order, any routes, and hosts that pass blocks on.
+type RingBound struct {
+	Time float64
+	Why  string
+}
+
+// boundHosts is up to how many adapters sets of hosts are looked at behind slow cables: some seconds. Above it, each
+// host alone.
+const boundHosts = 1024
+
+// BoundRing returns the bound of an AllGather: a host receives the blocks of all others over its cables, and a set of
+// hosts those of all others over the cables that lead to it. Where no cable is slower than a message, hosts decide,
+// as any other set has as many cables and fewer blocks to receive. Else the set with the largest ratio is found by
+// minimum cuts, for one host of each switch in turn (Dinkelbach's method: the ratio of the cut is the next to try).
+func (p *Problem) BoundRing(net *network.Network, nodes []network.Node) (b RingBound) {
+	total := float64(len(nodes))
+	g := p.graph(net, nodes)
+	seen := map[string]bool{}
+	for t, v := range nodes {
+		parts := float64(lists.Many(lists.Count[int](len(nodes)), func(i int) bool { return network.OneHost(p.host, t, i) }))
+		rate := lists.Sum(g.into(t, p, nodes), func(a int) float64 { return g.arcs[a].room })
+		if time := (total - parts) / rate; time > b.Time*(1+round) {
+			b = RingBound{time, fmt.Sprintf("%s receives %s, one a step", net.Name(v), show.Plural(int(total-parts), "block", "blocks"))}
+			if rate != parts {
+				b.Why = fmt.Sprintf("%s receives %s over a cable at %s of the rate of most hosts", net.Name(v), show.Plural(int(total-parts), "block", "blocks"), show.Percent(rate/parts))
+			}
+		}
+	}
+	if !g.slow || len(nodes) > boundHosts {
+		return b
+	}
+	for t, v := range nodes {
+		key := fmt.Sprint(net.Leaf(v).Node, p.Share[t])
+		for !seen[key] {
+			inside, time := g.cut(t, b.Time, total)
+			if time <= b.Time*(1+round) {
+				break
+			}
+			b = RingBound{time, fmt.Sprintf("the cables to %s are slow", show.Few(lists.Of(inside, func(i int) string { return net.Name(nodes[i]) })))}
+		}
+		seen[key] = true
+	}
+	return b
+}
+
+// A flowGraph is the cables of a network, in both directions, with a source that has a block part at each adapter.
+type flowGraph struct {
+	arcs  []flowArc
+	of    [][]int // arcs that leave a node: adapters by their number, then switches, then the source
+	hosts int
+	slow  bool
+}
+
+type flowArc struct {
+	to         int
+	room, flow float64 // messages in a message time; the source's: parts in all
+	back       int
+}
+
+// graph reads the cables of the network. A cable whose rate is not known carries a message in a message time.
+func (p *Problem) graph(net *network.Network, nodes []network.Node) *flowGraph {
+	g := &flowGraph{hosts: len(nodes), of: make([][]int, len(nodes)+net.Switches()+1)}
+	rate := net.MessageRate(nodes)
+	cable := func(a, b int, at network.End) {
+		room := 1.0
+		if r := net.Rate(at); r > 0 && rate > 0 {
+			room = r / rate
+		}
+		g.slow = g.slow || room < 1-round
+		g.join(a, b, room, room)
+	}
+	for i, v := range nodes {
+		leaf := net.Leaf(v)
+		cable(i, len(nodes)+net.Index(leaf.Node), leaf)
+		g.join(len(g.of)-1, i, 1, 0)
+		if i > 0 && network.OneHost(p.host, i-1, i) {
+			g.join(i-1, i, math.Inf(1), math.Inf(1))
+		}
+	}
+	for _, c := range net.SwitchCables() {
+		cable(len(nodes)+net.Index(c.A.Node), len(nodes)+net.Index(c.B.Node), c.A)
+	}
+	return g
+}
+
+func (g *flowGraph) join(a, b int, room, back float64) {
+	n := len(g.arcs)
+	g.arcs = append(g.arcs, flowArc{to: b, room: room, back: n + 1}, flowArc{to: a, room: back, back: n})
+	g.of[a], g.of[b] = append(g.of[a], n), append(g.of[b], n+1)
+}
+
+// into are the arcs of cables that lead to the host of an adapter.
+func (g *flowGraph) into(t int, p *Problem, nodes []network.Node) (arcs []int) {
+	for i := range nodes {
+		if network.OneHost(p.host, t, i) {
+			for _, a := range g.of[i] {
+				if to := g.arcs[a].to; to >= g.hosts && to < len(g.of)-1 {
+					arcs = append(arcs, g.arcs[a].back)
+				}
+			}
+		}
+	}
+	return arcs
+}
+
+// cut returns the adapters of the set around t whose cables are the furthest from carrying the parts of all others in a
+// time, and how long they need.
+func (g *flowGraph) cut(t int, time, total float64) (inside []int, need float64) {
+	source := len(g.of) - 1
+	for i := range g.arcs {
+		g.arcs[i].flow = 0
+	}
+	room := func(a int) float64 {
+		x := g.arcs[a]
+		if x.to < g.hosts && g.arcs[x.back].to == source || x.to == source {
+			return x.room - x.flow
+		}
+		return x.room*time - x.flow
+	}
+	reached := g.fill(source, t, room)
+	cables := 0.0
+	for v := range g.of {
+		for _, a := range g.of[v] {
+			if reached[v] && v != source && !reached[g.arcs[a].to] {
+				cables += g.arcs[a].room
+			}
+		}
+		if v < g.hosts && !reached[v] {
+			inside = append(inside, v)
+		}
+	}
+	if len(inside) == 0 || cables == 0 {
+		return nil, 0
+	}
+	return inside, (total - float64(len(inside))) / cables
+}
+
+// fill sends all that it can from a node to another, by shortest augmenting paths (Edmonds and Karp 1972), and returns
+// the nodes that it could still send to.
+func (g *flowGraph) fill(from, to int, room func(arc int) float64) (reached []bool) {
+	for {
+		reached = make([]bool, len(g.of))
+		by := make([]int, len(g.of))
+		reached[from] = true
+		for next := []int{from}; len(next) > 0 && !reached[to]; next = next[1:] {
+			for _, a := range g.of[next[0]] {
+				if v := g.arcs[a].to; !reached[v] && room(a) > round {
+					reached[v], by[v] = true, a
+					next = append(next, v)
+				}
+			}
+		}
+		if !reached[to] {
+			return reached
+		}
+		least := math.Inf(1)
+		for v := to; v != from; v = g.arcs[g.arcs[by[v]].back].to {
+			least = min(least, room(by[v]))
+		}
+		for v := to; v != from; v = g.arcs[g.arcs[by[v]].back].to {
+			g.arcs[by[v]].flow += least
+			g.arcs[g.arcs[by[v]].back].flow -= least
+		}
+	}
+}
