@@ -28,11 +28,21 @@ expand() {
 	done
 }
 
+# rising reports whether each range of a list goes up, by less than the hosts that evbench takes.
+rising() {
+	local range
+	for range in $(grep -oE '\[[^]]*\]' <<<"$1" | grep -oE '[0-9]+-[0-9]+'); do
+		[[ $range =~ ^[0-9]{1,9}-[0-9]{1,9}$ ]] && ((10#${range#*-} - 10#${range%-*} >= 0 && 10#${range#*-} - 10#${range%-*} < 1 << 20)) || return 1
+	done
+}
+
 list=
 if [ "${1:-}" = --hosts ]; then
 	if [ -f "${2:-}" ]; then HOSTFILE=$2; else list=${2:-}; fi
 	[ -n "${2:-}" ] || { echo "$usage" >&2; exit 2; }
-	[[ $list =~ ^([^][]|\[[0-9,-]+\])*$ ]] || { echo "run-mpirun.sh: --hosts $list: not a list of hosts such as node[001-016]" >&2; exit 2; }
+	range='[0-9]+(-[0-9]+)?'
+	item="([^][(),#/\\ ]|\[$range(,$range)*\])+"
+	[[ -z $list || $list =~ ^$item((, *| +)$item)*$ ]] && rising "$list" || { echo "run-mpirun.sh: --hosts $list: not a list of hosts such as node[001-016]" >&2; exit 2; }
 	shift 2
 fi
 case ${1:-} in

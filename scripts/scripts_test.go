@@ -3,6 +3,7 @@ package scripts_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -13,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"evbench/internal/hostlist"
 	"evbench/testing/expect"
 )
 
@@ -233,6 +235,37 @@ func TestHosts(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), c.want) {
 			t.Errorf("%s --hosts %s: %v, no %q in\n%s", c.script, c.hosts, err, c.want, out)
 		}
+	}
+}
+
+// TestDebian13Ends: what a time limit sends to its group ends the command there. It needs the root that the gate makes.
+func TestDebian13Ends(t *testing.T) {
+	cache := expect.Value(os.UserCacheDir())(t)
+	if roots, _ := filepath.Glob(filepath.Join(cache, "evbench", "debian13-*", "root")); len(roots) == 0 {
+		t.Skip("no root of Debian 13 has been made")
+	}
+	cmd := exec.Command("./debian13", "sh", "-c", "echo begun; exec sleep 600")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out := expect.Value(cmd.StdoutPipe())(t)
+	expect.Must(t, cmd.Start())
+	expect.Must(t, expect.Err(io.ReadFull(out, make([]byte, 6))))
+	expect.Must(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM))
+	expect.Error(t, cmd.Wait(), "exit status 143")
+}
+
+// TestListsRefused: run-mpirun.sh takes no list that evbench does not take, nor another way round.
+func TestListsRefused(t *testing.T) {
+	dir := t.TempDir()
+	evbench := executable(t, dir, "evbench", "[ \"$1\" = mpi ] || echo 5\n")
+	for _, list := range []string{"n[3-1]", "n[1-]", "n[-3]", "n[1--3]", "n[1,,2]", "n[]", "n[1", "n]", "a,,b", "a,", ",a", "n[1-99999999]", "n(1)", "a/b", "a#b", "n[1-2-3]",
+		"n[3-10]", "n[08-10],m[1,3]x", "a", "a,b-1", "a1-0,b", "n[1-2]m[1-2]", "n[9-11]"} {
+		said, code := script(t, []string{"EVBENCH=" + evbench, "MPIRUN=echo"}, "./run-mpirun.sh", "--hosts", list, "s.yaml")
+		names, err := hostlist.Expand(list)
+		if err != nil {
+			expect.True(t, code == 2 && strings.Contains(said, "not a list of hosts"), "%s: %d: %s", list, code, said)
+			continue
+		}
+		expect.True(t, code == 0 && strings.Contains(said, " --host "+strings.Join(names, ":1,")+":1 "), "%s: %d: %s", list, code, said)
 	}
 }
 
