@@ -196,18 +196,26 @@ func TestMPILabFiles(t *testing.T) {
 	dir := t.TempDir()
 	script := mpiLab(t, dir)
 	temp := filepath.Join(dir, "temp")
-	ended := exec.Command("true")
-	expect.Must(t, errors.Join(os.Mkdir(temp, 0o700), ended.Run()))
-	name := func(pid int) string { return filepath.Join(temp, fmt.Sprintf("lab-mpirun.%d.abcdef", pid)) }
-	left, others := name(ended.Process.Pid), name(os.Getpid())
-	expect.Must(t, errors.Join(os.MkdirAll(filepath.Join(left, "ompi.server0.0"), 0o700), os.Mkdir(others, 0o700)))
+	boot := string(expect.Value(os.ReadFile("/proc/sys/kernel/random/boot_id"))(t)[:8])
+	left, others, away := filepath.Join(temp, "lab-mpirun."+boot+".abcdef"), filepath.Join(temp, "lab-mpirun."+boot+".others"), filepath.Join(temp, "lab-mpirun.01234567.away")
+	for _, dir := range []string{left, others, away} {
+		expect.Must(t, errors.Join(os.MkdirAll(filepath.Join(dir, "ompi.server0.0"), 0o700), os.WriteFile(filepath.Join(dir, "lock"), nil, 0o600)))
+	}
+	held := expect.Value(os.Open(filepath.Join(others, "lock")))(t)
+	defer held.Close()
+	expect.Must(t, syscall.Flock(int(held.Fd()), syscall.LOCK_EX))
+	if code, _, said := output(t, dir, "lab", "exec", "server0", "ip", "address", "add", "192.168.7.7/24", "dev", "lo", "scope", "global"); code != exitDone {
+		t.Fatalf("the network of a management: %s", said)
+	}
 	// What ls says of names that are not there would count: prterun may write ranks' errors to its own output.
 	cmd := exec.Command(script, "-n", "4", "sh", "-c", `ls -d "$0"/*/ompi.* "$0"/ompi.* "$0"/*/prte* "$0"/prte* 2>/dev/null || true`, temp)
 	cmd.Env = append(os.Environ(), "TMPDIR="+temp, "XDG_RUNTIME_DIR="+dir)
 	out, err := cmd.Output()
 	expect.True(t, regexp.MustCompile(`/(ompi|prte\w*)\.server3\.`).Match(out) && !regexp.MustCompile(temp+"/(ompi|prte)").Match(out), "%v, %s", err, out)
 	now, err := filepath.Glob(filepath.Join(temp, "*"))
-	expect.True(t, err == nil && slices.Equal(now, []string{others}), "left: %v, %v", now, err)
+	expect.True(t, err == nil && slices.Equal(now, slices.Sorted(slices.Values([]string{away, others}))), "left: %v, %v", now, err)
+	_, has, _ := output(t, dir, "lab", "exec", "server0", "ip", "-4", "-o", "address")
+	expect.True(t, strings.Contains(has, "192.168.7.7/24") && strings.Contains(has, "10.200.0.1/32") && !strings.Contains(has, "10.1.0.1/32"), "server0 has the addresses\n%s", has)
 }
 
 // inLab is a scenario whose ranks mpirun starts on the servers of a lab that the run builds.
