@@ -343,3 +343,42 @@ func checkNames(words []string) error {
 	}
 	return nil
 }
+
+// TestDocumentedLaunchers has the launchers of docs/do/cluster.md take the files of hosts that are made there: Open MPI's says
+// where it would start ranks, MPICH's starts them, by a remote shell that stays here. EVBENCH_WITHOUT=mpi leaves it out.
+func TestDocumentedLaunchers(t *testing.T) {
+	if strings.Contains(os.Getenv("EVBENCH_WITHOUT"), "mpi") {
+		t.Skip("EVBENCH_WITHOUT names mpi")
+	}
+	page, dir := string(expect.Value(os.ReadFile("../../docs/do/cluster.md"))(t)), t.TempDir()
+	ssh := filepath.Join(dir, "ssh")
+	expect.Must(t, os.WriteFile(ssh, []byte("#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nshift\nexec sh -c \"$*\"\n"), 0o700))
+	shell := func(command string) string {
+		t.Helper()
+		command = strings.NewReplacer("bin/evbench run started.yaml", "sh -c 'echo rank, $MPI_LOCALNRANKS here'", "\n", " ").Replace(command)
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "HYDRA_LAUNCHER_EXEC="+ssh, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+		out, err := cmd.CombinedOutput()
+		expect.True(t, err == nil, "%s: %v\n%s", command, err, out)
+		return string(out)
+	}
+	one := func(pattern string) string {
+		t.Helper()
+		found := regexp.MustCompile(pattern).FindStringSubmatch(page)
+		expect.MustTrue(t, len(found) == 2, "the page has no %s", pattern)
+		return found[1]
+	}
+	shell(one(`(?m)^(\{.*\} > hostfile)$`))
+	for _, c := range []struct{ launcher, command, two, all string }{
+		{"mpirun", "mpirun --do-not-launch --display-map --oversubscribe --hostfile hostfile -n 33 true", "Data for node: node001", "Process rank:"},
+		{"mpiexec.hydra", one("`(sed [^`]*> hosts.hydra)`") + " && " + one("`(mpiexec.hydra [^`]*)`"), "rank, 2 here", "rank, "},
+	} {
+		if _, err := exec.LookPath(c.launcher); err != nil {
+			t.Logf("no %s here", c.launcher)
+			continue
+		}
+		said := shell(c.command)
+		expect.True(t, strings.Contains(said, c.two) && strings.Count(said, c.all) == 33, "%s said\n%s", c.command, said)
+	}
+}
