@@ -1,16 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
-
 	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/study/judge"
@@ -53,13 +55,25 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 	} else if name != "" {
 		result = name
 	}
+	piped, err := pipedResult(c, result)
+	if err != nil {
+		return nil, err
+	}
+	if len(piped) > 0 {
+		result = standardInput
+	}
 	if c.IsSet("fail-below") && result == "" {
 		return nil, usagef("--fail-below: only with a result")
 	}
 	in := &judge.Input{Name: c.String("network"), Whole: s.Whole, Net: s.Net, Roots: s.Roots, Readers: c.String("readers"), Builders: c.String("builders")}
 	in.Flags = given(c, "topology", "down", "down-random", "seed", "hosts", "lids", "lmc", "roots", "readers", "builders", "sizes")
-	if in.Again = given(c, "format", "rate", "size", "case", "partial"); result != "" {
-		in.Again = append(in.Again, "--result", result)
+	switch {
+	case result == standardInput: // nobody can type it again
+		in.Again = given(c, "rate")
+	case result != "":
+		in.Again = append(given(c, "format", "rate", "size", "case", "partial"), "--result", result)
+	default:
+		in.Again = given(c, "rate")
 	}
 	in.Good = judge.Thresholds{Exchange: c.Float64("good") / 100, Pairs: c.Float64("good-pairs") / 100, Pair: c.Float64("slow-below") / 100}
 	if !c.IsSet("good") {
@@ -79,13 +93,46 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 	if info, err := os.Stat(words.Result); err == nil && info.IsDir() {
 		words.Result = filepath.Join(words.Result, "summary.json")
 	}
-	read := func(name string) ([]byte, error) { return atomicfile.Read(name, atomicfile.MaxList) }
+	read := func(name string) ([]byte, error) {
+		if name == standardInput && piped != nil {
+			return piped, nil
+		}
+		return atomicfile.Read(name, atomicfile.MaxList)
+	}
 	if err := words.Read(in, read); err != nil {
 		return nil, usage(err)
 	}
 	in.TablesFile = c.String("tables")
 	in.Tables, err = judgeTables(c, s)
 	return in, err
+}
+
+// standardInput is the name of a result that is piped in.
+const standardInput = "standard input"
+
+// pipedResult reads standard input where the result is "-", or where there is none and a pipe or a file is: nil where
+// that has nothing to say.
+func pipedResult(c *cli.Context, result string) ([]byte, error) {
+	info, err := os.Stdin.Stat()
+	if result != "-" && (result != "" || err != nil || info.Mode()&os.ModeNamedPipe == 0 && !info.Mode().IsRegular()) {
+		return nil, nil
+	}
+	slow := time.AfterFunc(2*time.Second, func() {
+		fmt.Fprintln(c.App.ErrWriter, "evbench: the result is read from standard input, which goes on (</dev/null: none)")
+	})
+	defer slow.Stop()
+	data, err := proc.Made(c.Context, func() ([]byte, error) {
+		return io.ReadAll(atomicfile.Text(atomicfile.Bound(os.Stdin, atomicfile.MaxList)))
+	})
+	switch {
+	case err != nil:
+		return nil, usagef("standard input: %w", err)
+	case len(bytes.TrimSpace(data)) == 0 && result == "-":
+		return nil, usagef("standard input: it is empty")
+	case len(bytes.TrimSpace(data)) == 0:
+		return nil, nil
+	}
+	return data, nil
 }
 
 // given returns the flags of these names that were given, to be given again.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/answer"
 	"evbench/testing/expect"
 )
 
@@ -74,4 +75,25 @@ func answersOf(t *testing.T, dir, table string, typed map[string]bool) string {
 		}
 	}
 	return got.String()
+}
+
+// The first line of judge is taken in at once: 30 words, and three figures, at most.
+func TestFirstLinesAreShort(t *testing.T) {
+	text := string(expect.Value(os.ReadFile("testdata/answers/judge.txt"))(t))
+	for line := range strings.Lines(text) {
+		if _, said, is := strings.Cut(line, ": "); is && !strings.HasPrefix(line, "$ ") {
+			expect.True(t, len(strings.Fields(said)) <= 30 && answer.Numbers(said) <= 3, "%d words, %d figures: %s", len(strings.Fields(said)), answer.Numbers(said), line)
+		}
+	}
+}
+
+// Outputs and results as people have them, beside the checkout: each is answered rightly.
+func TestCasesOfOutputs(t *testing.T) {
+	script := expect.Value(filepath.Abs("../../../shared/cases/outputs/run.sh"))(t)
+	if _, err := os.Stat(script); err != nil {
+		t.Skip("no cases beside the checkout")
+	}
+	_, said, _ := sh(t, t.TempDir(), "EVBENCH=evbench bash "+script)
+	m := regexp.MustCompile(`(?m)^(\d+) of (\d+) right$`).FindStringSubmatch(said)
+	expect.True(t, m != nil && m[1] == m[2], "%s", said)
 }

@@ -86,6 +86,8 @@ type Verdict struct {
 	Guess string `json:"guess,omitempty"`
 
 	exchange
+	assumed  string // of the ranks of the result, what decides its figure: ", with one rank a host"
+	doubt    string // of our own result, why its run does not tell
 	good     Thresholds
 	flags    []string // of Input
 	again    []string
@@ -217,6 +219,7 @@ func (v *Verdict) judgeResult(f *fabric, in Input) (err error) {
 	if r == nil {
 		return nil
 	}
+	v.doubt = r.Doubt
 	v.Notes = append(v.Notes, r.Notes...)
 	if r.Pairs != nil {
 		if v.Pairs, err = f.pairs(in); err != nil {
@@ -407,8 +410,11 @@ func (f *fabric) deadOf(leaves ...int) string {
 
 func (v *Verdict) measure(in Input) error {
 	switch p := in.Result.Pairs; {
-	case p == nil && in.Result.Ranks == 0 && in.Result.Seconds > 0 && !in.Result.Sized && in.Hosts.Names == nil:
-		v.note("the result does not say how many ranks took part: taken is one on each of the %d hosts (--hosts)", v.Hosts)
+	case p == nil && in.Result.Seconds > 0 && !in.Result.Sized && in.Result.Hosts == nil && in.Result.OnHost == 0 && in.Hosts.Names == nil:
+		v.assumed = ", with one rank a host"
+		if v.Adapters > 0 {
+			v.assumed = ", with one rank an adapter"
+		}
 	case p == nil:
 	case !p.Shifts: // no exchange of all
 		return nil

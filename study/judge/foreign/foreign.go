@@ -53,6 +53,8 @@ type Result struct {
 	Limit string `json:"limit,omitempty"`
 	// Hosts are those of the ranks, in their order; nil where the output does not name them.
 	Hosts []string `json:"-"`
+	// Doubt says why a run of ours does not tell, "" where it does.
+	Doubt string `json:"-"`
 	// Notes are facts that the numbers do not show.
 	Notes []string `json:"-"`
 }
@@ -331,6 +333,12 @@ func readOwn(data []byte, o Options) (*Result, error) {
 	}
 	if c.Simulated != "" {
 		r.What += ", simulated"
+	}
+	for _, x := range s.Cases {
+		if x.Control && !x.Valid && len(x.Reasons) > 0 {
+			reason, _, _ := strings.Cut(x.Reasons[0], ": ")
+			r.Doubt = "its run does not tell: " + reason
+		}
 	}
 	if r.Efficiency == 0 {
 		r.HostRate = c.GoodputBitPerSec.Mean
