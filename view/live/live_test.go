@@ -220,6 +220,17 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// On hosts nobody looks at links: only those that are named dead are known.
+func TestMetricsOfLinksOnHosts(t *testing.T) {
+	s, x := serve(t)
+	x.Say(bench.Place{}, bench.Begun{Manifest: results.Manifest{Name: "x", Fabric: results.Fabric{Kind: "hosts"}}, Cases: x.Cases})
+	x.Slice(1, 0, 5)
+	x.Say(x.Of(1, 1), bench.Installing{})
+	text := get(t, s.URL()+"metrics")
+	up := regexp.MustCompile(`(?m)^evbench_link_up.*$`).FindAllString(text, -1)
+	expect.Equal(t, strings.Join(up, "|"), `evbench_link_up{link="leaf0-spine0"} 0`, "links")
+}
+
 // The dashboard asks for metrics that there are, by labels that they have.
 func TestDashboard(t *testing.T) {
 	s, x := serve(t)

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"evbench/results"
+	"evbench/scenario"
 )
 
 // metrics serves the state as metrics of Prometheus, named by its conventions
@@ -39,7 +40,7 @@ var (
 	runLeft   = desc("run_remaining_seconds", "How long the run still takes, about; with rounds auto at most.")
 	runRound  = desc("run_round", "The round under way, from 1.")
 	rateNow   = desc("server_events_per_second", "Events that one server of the case under way builds per second, the mean over all, in the last interval.", "case")
-	linkUp    = desc("link_up", "Whether a link between switches is alive in the case under way: 0 or 1.", "link")
+	linkUp    = desc("link_up", "Whether a link between switches is alive in the case under way: 0 or 1; on hosts, where no link is looked at, 0 of those that are named dead.", "link")
 	linkBytes = desc("link_carried_bytes_total", "Bytes that a direction of a cable has carried in the measured parts of a case.", "case", "link", "direction")
 	linkDrops = desc("link_dropped_packets_total", "Packets that a direction of a cable has dropped in the measured parts of a case.", "case", "link", "direction")
 )
@@ -147,7 +148,11 @@ func collectLinks(to chan<- prometheus.Metric, s *State) {
 	p, dead := s.Plan(s.Case(s.Last.Case))
 	for id := range p.Tree.AllLinks() {
 		l := p.Tree.LinkOf(id)
-		to <- prometheus.MustNewConstMetric(linkUp, prometheus.GaugeValue, number(!slices.Contains(dead, l)), p.Tree.LinkName(l))
+		up := !slices.Contains(dead, l)
+		if up && s.Manifest.Fabric.Kind == scenario.Hosts {
+			continue // nobody looked: only links named dead are known
+		}
+		to <- prometheus.MustNewConstMetric(linkUp, prometheus.GaugeValue, number(up), p.Tree.LinkName(l))
 	}
 	for _, c := range s.Cases {
 		for _, l := range s.Links[c.Name] {
