@@ -59,9 +59,13 @@ func listed(texts []string, between string) string {
 }
 
 // blame returns the error of a failed case. At fault are servers that are lost or did not answer
-// the abort. Without any, the ends of the chains of waiting are at fault.
+// the abort. Without any, those are whose answer to an order is overdue, if the case stood still, else
+// the ends of the chains of waiting.
 func (m *machine) blame(during state) *CaseError {
 	guilty := m.ranks(func(_ int, w *worker) bool { return w.lost || w.totals == nil })
+	if first := m.failed; len(guilty) == 0 && len(first) > 0 && (m.workers[first[0]].stuck || slices.Contains(m.owing, first[0])) {
+		guilty = m.owing
+	}
 	if len(guilty) == 0 {
 		guilty = m.ends()
 	}
@@ -191,6 +195,9 @@ func (m *machine) reason(rank int) string {
 		return fmt.Sprintf("server %d: %v", w.server, w.failure)
 	case w.totals == nil:
 		return fmt.Sprintf("server %d: does not answer", w.server)
+	}
+	if slices.Contains(m.owing, rank) {
+		return fmt.Sprintf("server %d: alive, and its answer to a change of plan has not come", w.server)
 	}
 	if peers := m.servers(w.at.Peers); len(peers) > 0 {
 		return fmt.Sprintf("server %d: does not get on, for want of %s", w.server, names(peers))

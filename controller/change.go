@@ -155,6 +155,15 @@ func (p PlanChange) row(rank int) wire.Steps {
 
 func (p PlanChange) mode(now modes.Mode) modes.Mode { return cmp.Or(p.Mode, now) }
 
+// owing are the ranks that a change has awaited for most of the time-out: the others may stand still for want of
+// them, and wait for each other.
+func (c *change) owing(now time.Duration, m *machine) []int {
+	if c == nil || c.stage == inPlace || now-c.since < m.c.Timeout/2 {
+		return nil
+	}
+	return m.ranks(func(_ int, w *worker) bool { return c.stage == holding && !w.held || c.stage == placing && !w.updated })
+}
+
 // held notes from which exchange on a worker begins none, and whether it has the plan.
 func (m *machine) held(now time.Duration, rank int, msg wire.Held) {
 	w := &m.workers[rank]

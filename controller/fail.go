@@ -54,7 +54,7 @@ func (m *machine) cancel(now time.Duration, why error) { m.abort(now, why) }
 
 func (m *machine) abort(now time.Duration, why error) {
 	if m.state < aborting {
-		m.err, m.during = why, m.state
+		m.err, m.during, m.owing = why, m.state, m.change.owing(now, m)
 		m.enter(now, aborting)
 		m.broadcast(wire.Abort{Run: m.run})
 	}

@@ -63,6 +63,7 @@ type failing struct {
 	during  state         // at the failure
 	abortAt time.Duration // when to abort a failed case, see abortAfter; 0: it has not failed
 	failed  []int         // ranks in the order of failure
+	owing   []int         // ranks whose answer to an order was overdue then
 }
 
 type state int

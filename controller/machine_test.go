@@ -257,7 +257,7 @@ func parse(word string, x []uint64, line string) (wire.Message, error) {
 		return wire.Finished{Run: 1, Totals: wire.Totals{Done: []wire.Range{{From: 0, To: 1}}, Exchanges: 1, Events: 1, Took: t}}, nil
 	case "grant": // which only a controller sends
 		return wire.Grant{Run: 1}, nil
-	case "aborted", "error":
+	case "aborted", "error", "stuck":
 		_, text, _ := strings.Cut(line, ": ")
 		return failed(word, x, text), nil
 	}
@@ -271,8 +271,8 @@ func failed(word string, x []uint64, text string) wire.Message {
 	for _, p := range x[2:] {
 		at.Peers = append(at.Peers, int(p))
 	}
-	if word == "error" {
-		return wire.Error{Run: 1, At: at, Text: text}
+	if word != "aborted" {
+		return wire.Error{Run: 1, At: at, Text: text, Stuck: word == "stuck"}
 	}
 	return wire.Finished{Run: 1, Aborted: true, At: at}
 }
