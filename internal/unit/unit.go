@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Rate is a link rate in bit/s.
@@ -29,7 +30,12 @@ var rates = []suffix{
 // others are units of rates that are read and not printed.
 var others = []suffix{
 	{"Tb/s", 1e12}, {"Gb/s", 1e9}, {"Mb/s", 1e6}, {"kb/s", 1e3}, {"Tbps", 1e12}, {"Gbps", 1e9}, {"Mbps", 1e6}, {"kbps", 1e3},
-	{"GiB/s", 8 << 30}, {"MiB/s", 8 << 20}, {"KiB/s", 8 << 10}, {"TB/s", 8e12}, {"GB/s", 8e9}, {"MB/s", 8e6}, {"kB/s", 8e3},
+	{"GiB/s", 8 << 30}, {"MiB/s", 8 << 20}, {"KiB/s", 8 << 10}, {"TB/s", 8e12}, {"GB/s", 8e9}, {"MB/s", 8e6}, {"kB/s", 8e3}, {"KB/s", 8e3},
+}
+
+// bare are units without "per second", as of switches and cables, which are read last.
+var bare = []suffix{
+	{"Gbit", 1e9}, {"Mbit", 1e6}, {"Gb", 1e9}, {"Mb", 1e6}, {"T", 1e12}, {"G", 1e9}, {"M", 1e6}, {"g", 1e9}, {"m", 1e6},
 }
 
 var sizes = []suffix{
@@ -37,10 +43,21 @@ var sizes = []suffix{
 	{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3}, {"B", 1},
 }
 
+// binary are the sizes of benchmarks: 1M of OSU's, Intel's and NVIDIA's is 1 MiB.
+var binary = []suffix{{"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}, {"k", 1 << 10}}
+
+// perSecond writes the end of iperf's rates, 9.1 Gbits/sec, as others do.
+var perSecond = strings.NewReplacer("Kbits/", "kbit/", "bits/", "bit/", "Bytes/", "B/", "sec", "s")
+
+// ParseTime reads a time such as "2ms", also as "12.5 ms" and "1400 usec".
+func ParseTime(s string) (time.Duration, error) {
+	return time.ParseDuration(strings.NewReplacer(" ", "", "sec", "s").Replace(s))
+}
+
 // ParseRate reads a rate such as "100Mbit/s" or "2.5 Gbit/s", also as "100Mb/s", "100Mbps" or
-// "12.5MB/s". Prefixes are decimal, as everywhere in networking.
+// "12.5MB/s", "9.1 Gbits/sec" or "100G". Prefixes are decimal, as everywhere in networking.
 func ParseRate(s string) (Rate, error) {
-	v, err := parse(s, slices.Concat(others, rates))
+	v, err := parse(perSecond.Replace(s), slices.Concat(others, rates, bare))
 	if err != nil {
 		return 0, fmt.Errorf("rate %q: %w; write a number and one of bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s", s, err)
 	}
@@ -48,9 +65,9 @@ func ParseRate(s string) (Rate, error) {
 }
 
 // ParseBytes reads a size such as "600KiB" or "1.2MB". KiB, MiB and GiB are
-// powers of 1024; kB (or KB), MB and GB are powers of 1000.
+// powers of 1024, as are K, M and G alone; kB (or KB), MB and GB are powers of 1000.
 func ParseBytes(s string) (Bytes, error) {
-	v, err := parse(s, sizes)
+	v, err := parse(s, slices.Concat(sizes, binary))
 	if err != nil {
 		return 0, fmt.Errorf("size %q: %w; write a number and one of B, kB, KiB, MB, MiB, GB, GiB", s, err)
 	}

@@ -2,6 +2,7 @@ package unit_test
 
 import (
 	"testing"
+	"time"
 
 	"evbench/internal/unit"
 	"evbench/testing/expect"
@@ -9,7 +10,8 @@ import (
 
 func TestParseRate(t *testing.T) {
 	for in, want := range map[string]unit.Rate{
-		"100Mbit/s": 100_000_000, "2.5 Gbit/s": 2_500_000_000, "1kbit/s": 1000, "7bit/s": 7, "100Gb/s": 100e9, "100Gbps": 100e9, "12.5GB/s": 100e9, "1 KiB/s": 8192, "0bit/s": 0, " 46Tbit/s ": 46_000_000_000_000,
+		"100Mbit/s": 100_000_000, "2.5 Gbit/s": 2_500_000_000, "1kbit/s": 1000, "7bit/s": 7, "100Gb/s": 100e9, "100Gbps": 100e9, "12.5GB/s": 100e9, "1 KiB/s": 8192, "0bit/s": 0,
+		"9.1Gbits/sec": 9_100_000_000, "940 Mbits/sec": 940e6, "1.1 GBytes/sec": 8.8e9, "100G": 100e9, "100g": 100e9, "200Gbit": 200e9, "850 Kbits/sec": 850e3, "1 KiB/sec": 8192, " 46Tbit/s ": 46_000_000_000_000,
 	} {
 		got, err := unit.ParseRate(in)
 		expect.True(t, err == nil && got == want, "ParseRate(%q) = %d, %v; want %d", in, got, err, want)
@@ -24,7 +26,7 @@ func TestParseRate(t *testing.T) {
 
 func TestParseBytes(t *testing.T) {
 	for in, want := range map[string]unit.Bytes{
-		"600KiB": 614_400, "1.2MB": 1_200_000, "3 B": 3, "4MiB": 4 << 20, "256KB": 256_000, "10GB": 10_000_000_000,
+		"600KiB": 614_400, "1.2MB": 1_200_000, "3 B": 3, "4MiB": 4 << 20, "256KB": 256_000, "10GB": 10_000_000_000, "1M": 1 << 20, "64k": 64 << 10, "2 G": 2 << 30,
 	} {
 		got, err := unit.ParseBytes(in)
 		expect.True(t, err == nil && got == want, "ParseBytes(%q) = %d, %v; want %d", in, got, err, want)
@@ -45,6 +47,14 @@ func TestString(t *testing.T) {
 	} {
 		expect.Equal(t, got, want, "printed")
 	}
+}
+
+func TestParseTime(t *testing.T) {
+	for in, want := range map[string]time.Duration{"2ms": 2e6, "12.5 ms": 12_500_000, "1400 usec": 1_400_000, "3 sec": 3e9, "1h30m": 5400e9} {
+		got, err := unit.ParseTime(in)
+		expect.True(t, err == nil && got == want, "ParseTime(%q) = %v, %v; want %v", in, got, err, want)
+	}
+	expect.Error(t, expect.Err(unit.ParseTime("12.5")), "missing unit")
 }
 
 // What String prints of a multiple of a unit reads back as itself.

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"evbench/internal/jsondoc"
 	"evbench/internal/lists"
@@ -196,7 +195,7 @@ func ParseNumber(s string, o Options) (*Result, error) {
 		r.Efficiency = v / 100
 		return r, nil
 	}
-	if d, err := time.ParseDuration(s); err == nil {
+	if d, err := unit.ParseTime(s); err == nil {
 		if d <= 0 {
 			return nil, fmt.Errorf("%q: no call is that fast", s)
 		}
