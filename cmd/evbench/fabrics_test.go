@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"evbench/site/netfile"
+	"evbench/site/network"
 	"evbench/testing/expect"
 )
 
@@ -67,6 +70,53 @@ var fabricCases = []struct {
 	{"whatif -t 06-storage-plane.txt --hosts 06-hosts.txt --quiet", exitDone, `(?m)^GOOD: Whichever 1 of 6 links dies, `, "missing"},
 	{"plan -t 07-xdr-planes.net_dump", exitDone, `^07-xdr-planes.net_dump: 4 planes of XDR are taken for one network, each cable for 4 of 200 Gbit/s\nGOOD: .* 3 messages in a row, 100\.0 %`, ""},
 	{"judge -t 07-xdr-planes.net_dump --result 400Gbit/s", exitDone, `(?m)^BAD: 50\.0% of the link rate was measured`, ""},
+	{"topo show -t 09-booksim.anynet", exitUsage, `^evbench: 09-booksim.anynet: this is a network of BookSim \(anynet\), which is not read; give a cable a line`, ""},
+	{"topo show -t 09-clab.yml", exitUsage, `this is a topology of containerlab, which`, ""},
+	{"topo show -t 09-htsim.topo", exitUsage, `this is a topology of htsim, which is not read; give a notation such as FT\(2;4,4\), or a cable a line`, ""},
+	{"topo show -t 09-ns3-topology.txt", exitUsage, `this is a topology of ns-3 or ASTRA-sim, which`, ""},
+	{"topo show -t 09-opaextractlink.csv", exitUsage, `this is the output of opaextractlink \(Omni-Path\), which`, ""},
+	{"topo show -t 09-simgrid.xml", exitUsage, `this is a platform of SimGrid, which`, ""},
+	{"topo show -t 09-ufm-links.json", exitUsage, `this is UFM's JSON, which`, ""},
+	{"topo show -t 09-ufm.ndt", exitUsage, `this is UFM's NDT, which`, ""},
+	{"topo show -t 09-zoo.graphml", exitUsage, `this is GraphML, which`, ""},
+	{"topo show -t 10-empty-leaf.conf", exitDone, `(?s)^10-empty-leaf.conf: switch leaf-b has no nodes: left out\n.*hosts +4\n.*switches +3:`, ""},
+	{"topo show -t 10-include.conf", exitUsage, `this is a file with an Include of Slurm, which`, "ibnetdiscover"},
+	{"plan -t ok-islands.txt", exitDone, `GOOD: .* 8 steps, the least that these tables allow(?s:.*)planned +8 +87\.5 %`, ""},
+	{"plan -t ok-daq.txt --readers flp[01-08] --builders epn[01-10]", exitDone, `GOOD: .* 10 messages in a row`, ""},
+	{"plan -t ok-half-depth.txt", exitDone, `n01 mlx5_0 sends 15 messages`, ""},
+	{"plan -t ok-hdr.net_dump", exitDone, `GOOD: .* 3 messages in a row`, ""},
+	{"plan -t ok-cascade.txt", exitDone, `24 (?:messages in a row|steps|message times)`, ""},
+}
+
+// What the page says makes networks of other tools' files: hosts, switches and cables between switches of each.
+func TestOtherToolsNetworks(t *testing.T) {
+	dir := shared(t, "fabrics")
+	page := string(expect.Value(os.ReadFile("../../docs/do/any-network.md"))(t))
+	own := t.TempDir()
+	write(t, own, "cables.csv", "side_a_device,side_a_type,side_a_name,side_b_device,side_b_type,side_b_name\nleaf1,dcim.interface,e1,n1,dcim.interface,eth0\nleaf1,dcim.interface,e2,n2,dcim.interface,eth0\n")
+	write(t, own, "keyvalue", "lldp.eth0.via=LLDP\nlldp.eth0.chassis.name=zleaf\nlldp.eth1.chassis.name=aleaf\n")
+	for begin, c := range map[string]struct{ file, want string }{
+		"ns-3, ASTRA-sim": {dir + "/09-ns3-topology.txt", "4 2 1, the first cable 200 Gbit/s"},
+		"BookSim anynet":  {dir + "/09-booksim.anynet", "4 4 4, the first cable 0 Gbit/s"},
+		"UFM's NDT":       {dir + "/09-ufm.ndt", "1 2 2, the first cable 0 Gbit/s"},
+		"opaextractlink":  {dir + "/09-opaextractlink.csv", "2 1 0, the first cable 100 Gbit/s"},
+		"containerlab":    {dir + "/09-clab.yml", "2 4 4, the first cable 0 Gbit/s"},
+		"netbox":          {own + "/cables.csv", "2 1 0, the first cable 0 Gbit/s"},
+	} {
+		line := regexp.MustCompile("(?m)^" + begin + " +(awk .*) \\S+$").FindStringSubmatch(page)
+		expect.MustTrue(t, line != nil, "no line for %s", begin)
+		_, cables, wrong := sh(t, own, line[1]+" '"+c.file+"'")
+		write(t, own, "cables.txt", cables)
+		s, err := netfile.Read(filepath.Join(own, "cables.txt"), 0)
+		expect.MustTrue(t, err == nil && s.Form == netfile.Edges, "%s: %v, %s%s", begin, err, cables, wrong)
+		n := s.Whole
+		got := fmt.Sprintf("%d %d %d, the first cable %g Gbit/s", n.Hosts(), n.Switches(), len(n.SwitchCables()), n.Rate(network.End{Node: 0, Port: 1})/1e9)
+		expect.Equal(t, got, c.want, "%s: hosts, switches, cables", begin)
+	}
+	line := regexp.MustCompile(`(?m)^LLDP, each node +lldpctl -f keyvalue \| (awk .*)$`).FindStringSubmatch(page)
+	expect.MustTrue(t, line != nil, "no line for LLDP")
+	_, cables, _ := sh(t, own, "hostname() { echo n1; }; "+line[1]+" keyvalue")
+	expect.Equal(t, cables, "n1,zleaf\n", "of LLDP")
 }
 
 // Host lists of every form name the same two hosts.

@@ -62,6 +62,7 @@ type reader struct {
 	next     [3]uint64 // GUID of the next node of a kind
 	nextPort [3]uint64 // GUID of its port, 0 if not given
 	report   bool      // of ports
+	known    bool      // a line was one of ibnetdiscover's
 	now      *node     // whose ports follow
 	grouped  bool      // by chassis, so that switches are printed twice
 	again    bool      // now is printed a second time
@@ -115,6 +116,9 @@ func ReadIB(r io.Reader) (*network.Network, error) {
 			begun, p.report = true, portLine().MatchString(text)
 		}
 		if err := p.read(s.Text()); err != nil {
+			if !p.known && len(p.nodes) == 0 {
+				return nil, &unreadError{fmt.Errorf("line %d: %w", p.line, err)}
+			}
 			cut := ""
 			if !ended {
 				cut = "; the text ends within this line"
@@ -156,7 +160,9 @@ func (p *reader) read(s string) error {
 		return p.port(s)
 	}
 	if name, value, ok := strings.Cut(s, "="); ok && !strings.ContainsAny(name, " \t\"") {
-		if k, ok := guidLines[name]; ok {
+		k, ok := guidLines[name]
+		p.known = p.known || ok || name == "vendid" || name == "devid" || name == "sysimgguid"
+		if ok {
 			return p.guid(k, value)
 		}
 		return nil // vendid, devid, sysimgguid, …

@@ -11,6 +11,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 
 	"evbench/internal/atomicfile"
@@ -23,7 +24,7 @@ const maxFile = 512 << 20
 
 // A Source is a network, with its dead parts.
 type Source struct {
-	Form  string // Notation, IB, YAML, Slurm, Ibdiagnet, LinkInfo, LST or NetDump
+	Form  string // Notation, IB, YAML, Slurm, Ibdiagnet, LinkInfo, LST, NetDump or Edges
 	Whole *network.Network
 	Net   *network.Network // without what is dead
 	Roots []network.Node   // nil where not given
@@ -39,6 +40,7 @@ const (
 	LinkInfo  = "iblinkinfo"
 	LST       = "opensm-subnet.lst"
 	NetDump   = "net_dump"
+	Edges     = "cables"
 )
 
 // Read reads the file of that name, if there is one, else a notation.
@@ -60,7 +62,8 @@ func Read(src string, lmc int) (*Source, error) {
 		return nil, fmt.Errorf("%s: %w", src, err)
 	}
 	form, read := IB, ReadIB
-	switch first := firstLine(data); {
+	first := firstLine(data)
+	switch {
 	case lstLine.Match(first):
 		form, read = LST, ReadLST
 	case dumpHead.Match(first):
@@ -75,14 +78,18 @@ func Read(src string, lmc int) (*Source, error) {
 		form, read = LinkInfo, ReadLinkInfo
 	case bytes.Contains(data, []byte("START_NODES")) && tables.Match(data):
 		form, read = Ibdiagnet, ReadIbdiagnet
+	case edgeLine().Match(first) && named(data) == "":
+		form, read = Edges, ReadEdges
 	}
 	n, err := read(bytes.NewReader(data))
 	if err != nil {
 		if what := named(data); what != "" {
 			err = errors.New(what)
+		} else if _, other := errors.AsType[*unreadError](err); other || form == YAML && !ownYAML().Match(data) {
+			err = fmt.Errorf("%s: no form of a network that is read; give the output of ibnetdiscover, or %s", brief(string(first)), asCables)
 		}
 	}
-	if err == nil && form == Slurm { // which knows no LIDs
+	if err == nil && (form == Slurm || form == Edges) { // which know no LIDs
 		n, err = n.Numbered(lmc)
 	}
 	if err != nil {
@@ -93,6 +100,9 @@ func Read(src string, lmc int) (*Source, error) {
 	}
 	return &Source{Form: form, Whole: n, Net: n}, nil
 }
+
+// ownYAML is a field of a network in YAML.
+var ownYAML = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)\b(?:notation|hosts|switches|cables)"?\s*:`) })
 
 var yamlLine = regexp.MustCompile(`^\s*("?[a-z_]+"?\s*:|[-{])`)
 

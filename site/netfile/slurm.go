@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"evbench/internal/hostlist"
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/site/network"
 )
@@ -21,12 +22,15 @@ type slurmSwitch struct {
 	name  string
 	below []string // hosts, or switches
 	hosts bool
+	empty bool // Nodes= or Switches= without a name
 }
 
 // ReadSlurm reads a network in Slurm's topology.conf for the plugin tree:
 //
 //	SwitchName=leaf0 Nodes=node[001-018]
 //	SwitchName=spine0 Switches=leaf[0-17]
+//
+// A switch of an empty list is left out, with a note.
 //
 // or as "scontrol show topology" prints it, with Level=… and all nodes below a switch. A switch at
 // the top above one switch alone that is no leaf is left out: nothing passes it. Each name below a
@@ -61,11 +65,15 @@ func ReadSlurm(r io.Reader) (*network.Network, error) {
 
 func readSlurmSwitch(line string) (s slurmSwitch, err error) {
 	given := map[string]string{}
+	empty := false
 	for _, word := range strings.Fields(line) {
 		name, value, ok := strings.Cut(word, "=")
 		switch name = strings.ToLower(name); {
 		case name == "blockname" || name == "blocksizes":
 			return s, errors.New("blocks (topology/block) say no switches: a tree (topology/tree) is read")
+		case (name == "nodes" || name == "switches") && ok && value == "":
+			empty = true
+			continue
 		case !slices.Contains([]string{"switchname", "nodes", "switches", "linkspeed", "level"}, name) || !ok || value == "":
 			return s, fmt.Errorf("%s: there are SwitchName=…, Nodes=…, Switches=… and LinkSpeed=…", brief(word))
 		case given[name] != "":
@@ -80,6 +88,9 @@ func readSlurmSwitch(line string) (s slurmSwitch, err error) {
 	switch {
 	case s.name == "":
 		return s, errors.New("no SwitchName=…")
+	case empty && given["nodes"]+given["switches"] == "":
+		s.empty = true
+		return s, nil
 	case given["level"] != "" && given["nodes"]+given["switches"] == "":
 		return s, nil // without nodes at present
 	case s.hosts == (given["switches"] != ""):
@@ -109,7 +120,9 @@ type slurmReader struct {
 }
 
 func slurmNetwork(list []slurmSwitch) (*network.Network, error) {
+	list, left := withoutEmpty(list)
 	list, notes := withoutTops(list)
+	notes = append(left, notes...)
 	b := &slurmReader{list: list, line: map[string]int{}, switches: map[string]int{}, ports: make([]int, len(list)), next: map[string]network.End{}}
 	for i, s := range list {
 		if first := b.line[s.name]; first > 0 {
@@ -134,6 +147,23 @@ func slurmNetwork(list []slurmSwitch) (*network.Network, error) {
 		n.Notes, n.Guess = notes, "Slurm does not say how many cables join two switches, or how fast they are"
 	}
 	return n, err
+}
+
+// withoutEmpty leaves out switches without a name below, those above them alone, too, and says so.
+func withoutEmpty(list []slurmSwitch) (left []slurmSwitch, notes []string) {
+	for left = slices.Clone(list); ; {
+		i := slices.IndexFunc(left, func(s slurmSwitch) bool { return s.empty })
+		if i < 0 {
+			return left, notes
+		}
+		name := left[i].name
+		notes = append(notes, fmt.Sprintf("switch %s has no nodes: left out", name))
+		left = slices.Delete(left, i, i+1)
+		for k, s := range left {
+			below := lists.Where(s.below, func(b string) bool { return s.hosts || b != name })
+			left[k].below, left[k].empty = below, s.empty || len(s.below) > 0 && len(below) == 0
+		}
+	}
 }
 
 // withoutTops leaves out switches at the top above one switch alone that is no leaf, again and
