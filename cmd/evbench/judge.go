@@ -79,16 +79,9 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 	if !c.IsSet("good") {
 		in.Good.Exchange = c.Float64("fail-below") / 100
 	}
-	words := judge.Words{
-		Result: result, Format: c.String("format"), Partial: c.Bool("partial"),
-		Rate: c.String("rate"), Size: c.String("size"), Sizes: c.String("sizes"), Case: c.String("case"),
-	}
-	if c.IsSet("hosts") {
-		text, from, err := netfile.HostsText(c.String("hosts"))
-		if err != nil {
-			return nil, usagef("--hosts: %w", err)
-		}
-		words.Hosts, words.HostsFrom = string(text), from
+	words, err := judgeWords(c, result)
+	if err != nil {
+		return nil, err
 	}
 	if info, err := os.Stat(words.Result); err == nil && info.IsDir() {
 		words.Result = filepath.Join(words.Result, "summary.json")
@@ -105,6 +98,22 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 	in.TablesFile = c.String("tables")
 	in.Tables, err = judgeTables(c, s)
 	return in, err
+}
+
+// judgeWords are the settings of the job and its result, as they were typed.
+func judgeWords(c *cli.Context, result string) (judge.Words, error) {
+	words := judge.Words{
+		Result: result, Format: c.String("format"), Partial: c.Bool("partial"),
+		Rate: c.String("rate"), Size: c.String("size"), Sizes: c.String("sizes"), Case: c.String("case"),
+	}
+	if c.IsSet("hosts") {
+		text, from, err := netfile.HostsText(c.String("hosts"))
+		if err != nil {
+			return words, usagef("--hosts: %w", err)
+		}
+		words.Hosts, words.HostsFrom = string(text), from
+	}
+	return words, nil
 }
 
 // standardInput is the name of a result that is piped in.

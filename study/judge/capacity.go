@@ -406,12 +406,7 @@ func (c *capacities) split(demand []float64, most float64) (best float64) {
 				weight[i] *= math.Exp(splitStep * n / capacity[i] / most)
 			}
 		}
-		most = 0
-		for i, x := range capacity {
-			if x > 0 {
-				most = max(most, load[i]/x)
-			}
-		}
+		most = longest(load, capacity)
 		if top := slices.Max(weight); top > 1e100 {
 			for i := range weight {
 				weight[i] /= top
@@ -419,6 +414,16 @@ func (c *capacities) split(demand []float64, most float64) (best float64) {
 		}
 	}
 	return best
+}
+
+// longest is the longest time of a link.
+func longest(load, capacity []float64) (most float64) {
+	for i, x := range capacity {
+		if x > 0 {
+			most = max(most, load[i]/x)
+		}
+	}
+	return most
 }
 
 const (

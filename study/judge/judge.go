@@ -141,32 +141,68 @@ const (
 	tooGood    = 1.02 // times what is possible: more than what a measurement may be off
 )
 
+// Judge makes the verdict on an exchange, or on a network for it.
 func Judge(in Input) (*Verdict, error) {
+	f, err := fabricOf(in)
+	if err != nil {
+		return nil, err
+	}
+	v := newVerdict(f, in)
+	in.Good = v.good
+	if in.Tables != nil {
+		if v.Tables, err = f.tables(in.Tables); err != nil {
+			return nil, err
+		}
+		for i, l := range v.Tables.Links {
+			if v.Tables.Decides {
+				v.Tables.Links[i].Pairs = f.sharers(in.Tables, l.end)
+			}
+		}
+	}
+	if above := in.Whole.AboveNote(); above != "" && in.Hosts.Names == nil {
+		v.note("%s", above)
+	}
+	in.Rate = v.rate(f, in.Rate)
+	b, err := v.fromTree(f, in.Result)
+	if err == nil {
+		err = v.judgeResult(f, in)
+	}
+	if err != nil {
+		return nil, within(in.ResultFile, err)
+	}
+	v.order(f, in)
+	v.reroute(f, in)
+	v.drawing, v.notDrawn = f.drawing(v, in.Roots, b)
+	return v, nil
+}
+
+// fabricOf is the network with the traffic of the exchange, of which the result is one.
+func fabricOf(in Input) (*fabric, error) {
 	f, err := newFabric(in.Whole, in.Net, in.Hosts)
 	if err != nil {
 		return nil, err
 	}
-	if in.Readers != "" || in.Builders != "" {
-		if err := f.roles(in.Readers, in.Builders); err != nil {
-			return nil, err
-		}
-	}
-	if in.Bytes != nil {
-		if err := f.take(traffic{bytes: in.Bytes}); err != nil {
-			return nil, err
-		}
-	}
-	if err := f.sized(in.Result); err != nil {
-		return nil, within(in.ResultFile, err)
-	}
 	f.tablesFile = in.TablesFile
+	if in.Readers != "" || in.Builders != "" {
+		err = f.roles(in.Readers, in.Builders)
+	}
+	if err == nil && in.Bytes != nil {
+		err = f.take(traffic{bytes: in.Bytes})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, within(in.ResultFile, f.sized(in.Result))
+}
+
+// newVerdict has what is judged, in numbers, and from where on it is good.
+func newVerdict(f *fabric, in Input) *Verdict {
 	v := &Verdict{Schema: Schema, Network: in.Name, Hosts: in.Hosts.Hosts(), Slots: in.Hosts.Slots, Dead: []string{}, Guess: in.Whole.Guess, flags: in.Flags, again: in.Again}
 	usual := Usual
 	if in.Result != nil && in.Result.Pairs != nil {
 		usual.Exchange = cmp.Or(in.Good.Pairs, usual.Pairs) // pairs alone are no faster in an exchange
 	}
 	v.good = Thresholds{cmp.Or(in.Good.Exchange, usual.Exchange), cmp.Or(in.Good.Pairs, Usual.Pairs), cmp.Or(in.Good.Pair, Usual.Pair)}
-	in.Good = v.good
 	if v.servers, v.each, v.slots = len(in.Hosts.Nodes), f.traffic.most, v.Slots; v.Hosts < v.servers {
 		v.Adapters, v.Slots = v.servers, 0
 		if v.servers%v.Hosts == 0 {
@@ -179,39 +215,18 @@ func Judge(in Input) (*Verdict, error) {
 	if v.receives = slices.Max(f.traffic.received); f.traffic.reads != nil {
 		v.Readers, v.Builders = f.tree.Readers(), f.tree.Builders()
 	}
-	if in.Tables != nil {
-		if v.Tables, err = f.tables(in.Tables); err != nil {
-			return nil, err
-		}
-		for i, l := range v.Tables.Links {
-			if !v.Tables.Decides {
-				break
-			}
-			v.Tables.Links[i].Pairs = f.sharers(in.Tables, l.end)
-		}
+	return v
+}
+
+// rate sets the rate of links: the stated one, or that of most hosts' cables.
+func (v *Verdict) rate(f *fabric, stated float64) float64 {
+	if stated > 0 && f.rate > 0 && math.Abs(stated/f.rate-1) > 0.01 {
+		v.note("links are taken for %s, as you say; most cables of hosts state %s", show.Amount(stated, "bit/s"), show.Amount(f.rate, "bit/s"))
 	}
-	if above := in.Whole.AboveNote(); above != "" && in.Hosts.Names == nil {
-		v.note("%s", above)
-	}
-	if in.Rate == 0 {
-		in.Rate = f.rate
-	} else if f.rate > 0 && math.Abs(in.Rate/f.rate-1) > 0.01 {
-		v.note("links are taken for %s, as you say; most cables of hosts state %s", show.Amount(in.Rate, "bit/s"), show.Amount(f.rate, "bit/s"))
-	}
-	if v.Rate = in.Rate; f.unstated > 0 {
+	if v.Rate = cmp.Or(stated, f.rate); f.unstated > 0 {
 		v.note("%s no rate that is known here: taken for as fast as others", show.Plural(f.unstated, "cable states", "cables state"))
 	}
-	b, err := v.fromTree(f, in.Result)
-	if err == nil {
-		err = v.judgeResult(f, in)
-	}
-	if err != nil {
-		return nil, within(in.ResultFile, err)
-	}
-	v.order(f, in)
-	v.reroute(f, in)
-	v.drawing, v.notDrawn = f.drawing(v, in.Roots, b)
-	return v, nil
+	return v.Rate
 }
 
 func (v *Verdict) judgeResult(f *fabric, in Input) (err error) {
@@ -236,24 +251,16 @@ func (v *Verdict) note(format string, a ...any) { v.Notes = append(v.Notes, fmt.
 
 // fromTree adds the parts for the shape of a tree. It returns the bound, nil without one.
 func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, error) {
+	t := f.tree
 	if v.AtMost = f.ofRoutes(); v.AtMost != nil {
-		if f.inexact != nil {
-			v.Dead = f.inexact.Tree.DownNames()
-		} else {
-			for _, c := range f.whole.SwitchCables() {
-				if !f.net.Has(c) {
-					v.Dead = append(v.Dead, f.whole.CableName(c))
-				}
-			}
-		}
+		v.Dead = append(v.Dead, f.deadCables()...)
 		v.note("no repairs or plan: %v", f.why)
-	} else if f.tree == nil {
+	} else if t == nil {
 		v.note("no bound, repairs or plan: %v", f.why)
 	}
-	if f.tree == nil {
+	if t == nil {
 		return nil, nil
 	}
-	t := f.tree
 	if names := t.DownNames(); len(names) > 0 {
 		v.Dead = names
 	}
@@ -269,10 +276,40 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 			v.note("%s", note)
 		}
 	}
-	s := float64(v.each)
 	faults := f.faults()
 	v.Slow = slowNames(faults)
-	b := f.bound(faults)
+	b := v.bounded(f, faults)
+	v.Rails = f.rails(faults, v.Tables)
+	v.Repairs = f.order(faults)
+	for i, p := range v.Repairs {
+		v.Repairs[i].Efficiency = float64(v.each) / p.Phases
+		if f.traffic.bytes != nil {
+			v.Repairs[i].Phases, v.Repairs[i].ByteTimes = 0, p.Phases
+		}
+	}
+	if n := len(faults) - len(v.Repairs); n > 0 {
+		v.note("the last %d of %d repairs are not ranked", n, len(faults))
+	}
+	v.planned(f, faults)
+	return &b.Bound, nil
+}
+
+// deadCables names what is dead in a network that is no tree.
+func (f *fabric) deadCables() (names []string) {
+	if f.inexact != nil {
+		return f.inexact.Tree.DownNames()
+	}
+	for _, c := range f.whole.SwitchCables() {
+		if !f.net.Has(c) {
+			names = append(names, f.whole.CableName(c))
+		}
+	}
+	return names
+}
+
+// bounded adds the limit of the tree.
+func (v *Verdict) bounded(f *fabric, faults []fault) limit {
+	b, s := f.bound(faults), float64(v.each)
 	if f.coarse() {
 		why := fmt.Sprintf("more than %d hosts", planHosts)
 		if !f.traffic.plain() {
@@ -285,7 +322,7 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 		Healthy: s / f.bound(nil).phases, whole: b.whole, Weights: f.certificate(b.Bound),
 	}
 	if f.traffic.host != nil && f.traffic.bytes == nil && f.even && !f.coarse() {
-		v.AtMost.Full = float64(scheduler.LowerBound(t, scheduler.Options{}).Phases)
+		v.AtMost.Full = float64(scheduler.LowerBound(f.tree, scheduler.Options{}).Phases)
 	}
 	if f.traffic.bytes != nil {
 		v.AtMost.Phases, v.AtMost.ByteTimes = 0, b.phases
@@ -293,19 +330,7 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 			v.AtMost.Seconds = b.phases * 8 / v.Rate
 		}
 	}
-	v.Rails = f.rails(faults, v.Tables)
-	v.Repairs = f.order(faults)
-	for i, p := range v.Repairs {
-		v.Repairs[i].Efficiency = s / p.Phases
-		if f.traffic.bytes != nil {
-			v.Repairs[i].Phases, v.Repairs[i].ByteTimes = 0, p.Phases
-		}
-	}
-	if n := len(faults) - len(v.Repairs); n > 0 {
-		v.note("the last %d of %d repairs are not ranked", n, len(faults))
-	}
-	v.planned(f, faults)
-	return &b.Bound, nil
+	return b
 }
 
 // sameDead checks that our own result was measured with the dead links of the tree.

@@ -123,7 +123,7 @@ func (v *Verdict) ofPairs() answer.Finding {
 	f := answer.Finding{Place: answer.At}
 	switch {
 	case p.Below > 0:
-		f.Text = fmt.Sprintf("%d of %s less than the usual %s because their links are shared or slow", p.Below, show.Plural(p.Count, "pair has", "pairs have"), usual)
+		f.Text = fmt.Sprintf("no pair is slow; %d of %d share links, or have slow ones, and less than the usual %s", p.Below, p.Count, usual)
 	case p.Count == 1:
 		f.Text = "the one pair is not slow, " + usual
 	default:

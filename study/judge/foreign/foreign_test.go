@@ -80,7 +80,7 @@ func TestReadRefuses(t *testing.T) {
 		{"no rows", "# OSU MPI All-to-All Personalized Exchange Latency Test v4.2\n# Size       Avg Latency(us)\n", Options{}, "the run ended before"},
 		{"a size that is not there", osuPlain, Options{Size: 7}, "no result for 7 bytes; there are 1, 1048576"},
 		{"two runs", osuPlain + osuPlain, Options{}, "a second run"},
-		{"another benchmark", "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n1 2\n", Options{Format: OSU}, "this is \"OSU MPI Bandwidth Test v5.9\": run osu_alltoall -f, or give a number"},
+		{"another benchmark", "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n1 2\n", Options{Format: OSU}, "this is \"OSU MPI Bandwidth Test v5.9\": run osu_alltoall -f, or give its number"},
 		{"a cut row", osuPlain + "2097152\n", Options{}, "line 6"},
 		{"wrong data", "# OSU MPI All-to-All Personalized Exchange Latency Test v7.5\n# Size  Avg Latency(us)  Validation\n64  5.00  Fail\n", Options{}, "wrong data"},
 		{"non-blocking", "# OSU MPI Non-blocking All-to-All Personalized Exchange Latency Test v7.5\n# Size  Overall(us)\n64  5.00\n", Options{}, "osu_ialltoall"},

@@ -6,7 +6,7 @@ import (
 )
 
 // givenNumber is the way on for the output of any other program.
-const givenNumber = "or give a number of it: --result 1400us --size 1MiB, the time of a call and what a rank sends to each other, or --result 10.9GB/s, what each host receives"
+const givenNumber = "or give its number: --result 1400us --size 1MiB (of a call; from a rank to each other), or --result 10.9GB/s (what each host receives)"
 
 const measuresPairs = ", which measures one pair of hosts at a time: for pairs take mpiGraph or iperf3 -J, "
 
