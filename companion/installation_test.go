@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"evbench/internal/trust"
+	"evbench/testing/disktest"
 	"evbench/testing/expect"
 )
 
@@ -147,4 +148,28 @@ func TestDiskFull(t *testing.T) {
 		expect.Must(t, errors.Join(expect.Err(i.Install(t.Context(), text("mine"))), i.Close()))
 		was = expect.Value(readFormer(dir))(t)
 	}
+}
+
+// TestEachCallFails: whichever call fails, the former tables are in the switches or in FormerFile, and the error names the file.
+func TestEachCallFails(t *testing.T) {
+	s, dir := &oneSwitch{}, ""
+	undo := func(f Former) (Switches, Tables, error) { return s, text(f.Files[0].Text), nil }
+	disktest.Each(t, func() error {
+		s.held, dir = "before", t.TempDir()
+		i := &Installation{Switches: s, Kind: "one", Dir: dir, Lends: true}
+		err := expect.Err(i.Install(t.Context(), text("mine")))
+		if err == nil {
+			err = i.Undo(t.Context())
+		}
+		return errors.Join(err, i.Close())
+	}, func(call string, err error) {
+		expect.Error(t, err, dir)
+		line, readErr := readFormer(dir)
+		expect.OK(t, readErr, "%s", call)
+		if line != nil {
+			expect.OK(t, expect.Err2(Undo(t.Context(), dir, undo)), "%s: %v, and undo", call, err)
+		}
+		left := expect.Value(os.ReadDir(dir))(t)
+		expect.True(t, s.held == "before" && len(left) == 0, "%s: %v; %s is held, %v is left", call, err, s.held, left)
+	})
 }

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"evbench/internal/disk"
 	"evbench/internal/lists"
 )
 
@@ -58,11 +59,45 @@ func WriteAll(files ...File) (err error) {
 		}
 	}
 	for i := range files {
+		if len(files) > 1 {
+			made = append(made, places[i].keep()...)
+		}
 		if err := places[i].put(files[i].Write); err != nil {
-			return fmt.Errorf("%s: %w", files[i].Name, err)
+			err = fmt.Errorf("%s: %w", files[i].Name, err)
+			for _, p := range places[:i] {
+				err = errors.Join(err, p.back())
+			}
+			return err
+		}
+	}
+	for _, p := range places {
+		if p.kept != "" {
+			_ = os.Remove(p.kept) // a second name of what is no file any more
 		}
 	}
 	return nil
+}
+
+// keep gives the existing file a second name, where the file system has such, for back.
+func (p *place) keep() []string {
+	if kept := p.staged + "-was"; p.was != nil && !p.stands && os.Link(p.target, kept) == nil {
+		p.kept = kept
+		return []string{kept}
+	}
+	return nil
+}
+
+// back undoes put.
+func (p *place) back() error {
+	switch {
+	case p.stands:
+		return nil
+	case p.kept != "":
+		return os.Rename(p.kept, p.target)
+	case p.was == nil:
+		return os.Remove(p.target)
+	}
+	return fmt.Errorf("%s is replaced: the file system has no second name for what it was", p.target)
 }
 
 // Remove removes files and folders that were made. Files already in place have other names by now,
@@ -103,7 +138,7 @@ func (p *place) stage(write func(io.Writer) error) (made []string, err error) {
 		mode = p.was.Mode().Perm()
 	}
 	p.staged = filepath.Join(dir, "."+base+"-"+rand.Text())
-	f, err := os.OpenFile(p.staged, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	f, err := disk.Open(p.staged, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return made, bare(err)
 	}
@@ -111,7 +146,7 @@ func (p *place) stage(write func(io.Writer) error) (made []string, err error) {
 }
 
 // fill writes the neighbour, and gives it the attributes of the file.
-func (p *place) fill(f *os.File, write func(io.Writer) error) error {
+func (p *place) fill(f disk.File, write func(io.Writer) error) error {
 	err := write(unnamed{f})
 	if err == nil {
 		err = bare(f.Sync())
@@ -128,7 +163,7 @@ func (p *place) fill(f *os.File, write func(io.Writer) error) error {
 // put renames the file into place, or writes directly.
 func (p *place) put(write func(io.Writer) error) error {
 	if !p.stands {
-		return bare(os.Rename(p.staged, p.target))
+		return bare(disk.Rename(p.staged, p.target))
 	}
 	f, err := p.open()
 	if err != nil {
@@ -138,7 +173,7 @@ func (p *place) put(write func(io.Writer) error) error {
 }
 
 // unnamed is a file whose errors do not name it: its name is temporary.
-type unnamed struct{ f *os.File }
+type unnamed struct{ f io.Writer }
 
 func (u unnamed) Write(b []byte) (int, error) {
 	n, err := u.f.Write(b)

@@ -15,6 +15,7 @@ import (
 
 	"evbench/internal/atomicfile"
 	"evbench/internal/trust"
+	"evbench/testing/disktest"
 	"evbench/testing/expect"
 )
 
@@ -228,4 +229,21 @@ func TestTextReader(t *testing.T) {
 	if _, err := io.ReadAll(atomicfile.Text(iotest.ErrReader(io.ErrClosedPipe))); err != io.ErrClosedPipe {
 		t.Error(err)
 	}
+}
+
+// Whichever call fails, all files are as they were, nothing is left beside them, and the error names one of them.
+func TestEachCallFails(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	expect.Must(t, errors.Join(os.WriteFile(in("a"), []byte("old a"), 0o640), os.WriteFile(in("b"), []byte("old b"), 0o600)))
+	try := func() error { return atomicfile.WriteAll(text(in("a")), text(in("b")), text(in("new/c"))) }
+	disktest.Each(t, try, func(call string, err error) {
+		expect.Error(t, err, dir)
+		expect.False(t, strings.Contains(err.Error(), "/."), "%s: %v names a file that nobody knows", call, err)
+		entries := expect.Value(os.ReadDir(dir))(t)
+		a, b := expect.Value(os.ReadFile(in("a")))(t), expect.Value(os.ReadFile(in("b")))(t)
+		expect.True(t, string(a) == "old a" && string(b) == "old b" && len(entries) == 2, "%s: a holds %q, b %q, of %v", call, a, b, entries)
+	})
+	info := expect.Value(os.Stat(in("a")))(t)
+	expect.True(t, info.Mode() == 0o640 && len(expect.Value(os.ReadDir(dir))(t)) == 3, "in the end a has mode %v", info.Mode())
 }

@@ -33,6 +33,7 @@ type place struct {
 	target string      // after following all links
 	was    fs.FileInfo // the existing file, or nil
 	staged string      // its neighbour
+	kept   string      // a second name of the existing file, until all files are in place; "": none
 	// stands: written directly. fd is its number if this process has it open, else -1.
 	stands bool
 	fd     int

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"evbench/internal/disk"
 )
 
 // An Error says why a file, a folder or a process is not trusted.
@@ -41,13 +43,14 @@ func Open(name string, flags int) (*os.File, error) {
 		return nil, &Error{name, fmt.Sprintf("others may write to its folder (mode %04o)", folder.Mode().Perm())}
 	}
 	// Opening a pipe would block.
-	f, err := os.OpenFile(name, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	opened, err := disk.Open(name, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if errors.Is(err, syscall.ELOOP) {
 		return nil, &Error{name, "is a link"}
 	}
 	if err != nil {
 		return nil, err
 	}
+	f := opened.File
 	info, err := f.Stat()
 	if err == nil {
 		err = whose(name, info).file(os.Geteuid())

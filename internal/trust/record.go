@@ -9,12 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"evbench/internal/disk"
 )
 
 // A Record is a locked file of JSON, one state a line. The last complete line counts: a process
 // that dies during a write leaves the state before.
 type Record struct {
-	f    *os.File
+	f    disk.File
 	size int64 // of the complete lines
 }
 
@@ -32,7 +34,7 @@ func OpenRecord(name string, flags int) (r *Record, last []byte, torn string, er
 		return nil, nil, "", errors.Join(err, f.Close())
 	}
 	end := bytes.LastIndexByte(text, '\n') + 1
-	return &Record{f, int64(end)}, lastLine(text), string(text[end:]), nil
+	return &Record{disk.File{File: f}, int64(end)}, lastLine(text), string(text[end:]), nil
 }
 
 // ReadRecord returns the state of a record that another process may have locked.
@@ -80,7 +82,7 @@ func (r *Record) Write(state any) error {
 
 // Held reports a record that has lost its name: other processes no longer see that it is locked.
 func (r *Record) Held() error {
-	same, err := named(r.f, r.f.Name())
+	same, err := named(r.f.File, r.f.Name())
 	if err == nil && !same {
 		err = fmt.Errorf("%s: removed or replaced while this process had it locked", r.f.Name())
 	}
@@ -88,34 +90,37 @@ func (r *Record) Held() error {
 }
 
 // Replace makes a state the only one of a record that is not open, at once: after an error or a
-// kill the record is as it was. The file belongs to the user alone.
+// kill the record has this state or that before. The file belongs to the user alone.
 func Replace(name string, state any) error {
 	line, err := json.Marshal(state)
 	if err != nil {
 		return err
 	}
 	dir := filepath.Dir(name)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(name)+"-*") // only for this user
+	f, err := disk.CreateTemp(dir, "."+filepath.Base(name)+"-*") // only for this user
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	_, err = f.Write(append(line, '\n'))
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
+		err = disk.Rename(f.Name(), name)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", name, err), os.Remove(f.Name()))
 	}
-	return SyncFolder(dir)
+	return SyncName(name)
 }
 
-// SyncFolder returns when the names in a folder are on disk.
-func SyncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
+// SyncName returns when the name of a file is on disk.
+func SyncName(name string) error {
+	d, err := disk.Open(filepath.Dir(name), os.O_RDONLY, 0)
+	if err == nil {
+		err = errors.Join(d.Sync(), d.Close())
 	}
-	return errors.Join(d.Sync(), d.Close())
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }
 
 // Remove removes the file while it is locked, so that it cannot be another process's, and closes

@@ -1,14 +1,17 @@
 package trust
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
+	"evbench/testing/disktest"
 	"evbench/testing/expect"
 )
 
@@ -154,4 +157,30 @@ func TestFilesThatClose(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Whichever call fails, a record has a whole state: the one before or the one after.
+func TestEachCallFails(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "record")
+	state := 0
+	try := func() error {
+		r, _, _, err := OpenRecord(name, os.O_RDWR|os.O_CREATE)
+		if err != nil {
+			return err
+		}
+		err = errors.Join(r.Write(state+1), r.Write(state+2))
+		if err = errors.Join(err, r.Close()); err == nil {
+			err = Replace(name, state+3)
+		}
+		return err
+	}
+	disktest.Each(t, try, func(call string, err error) {
+		expect.Error(t, err, name)
+		last, readErr := ReadRecord(name)
+		now, atoiErr := strconv.Atoi(cmp.Or(string(last), "0"))
+		expect.True(t, atoiErr == nil && (readErr == nil || state == 0) && state <= now && now <= state+3, "%s: %d became %q, %v", call, state, last, err)
+		left := expect.Value(os.ReadDir(filepath.Dir(name)))(t)
+		expect.True(t, len(left) <= 1, "%s: left are %v", call, left)
+		state = now
+	})
 }

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"evbench/internal/disk"
 	"evbench/internal/proc"
 	"evbench/internal/trust"
 )
@@ -150,7 +151,7 @@ func one(text []byte, seen map[int]bool, take func(item int, value []byte) error
 type Journal struct {
 	name   string
 	head   Header
-	f      *os.File
+	f      disk.File
 	synced time.Time
 }
 
@@ -171,7 +172,7 @@ func (j *Journal) Load(n, own int, take func(item int, value []byte) error) (err
 	if err := os.MkdirAll(filepath.Dir(j.name), 0o777); err != nil {
 		return err
 	}
-	if j.f, err = os.OpenFile(j.name, os.O_RDWR|os.O_CREATE, 0o666); err != nil {
+	if j.f, err = disk.Open(j.name, os.O_RDWR|os.O_CREATE, 0o666); err != nil {
 		return err
 	}
 	// On a file system without locks the user must avoid two processes on one journal.
@@ -202,7 +203,10 @@ func (j *Journal) begin() error {
 	if _, err = j.f.Write(line(text)); err == nil {
 		err = j.sync()
 	}
-	return errors.Join(err, trust.SyncFolder(filepath.Dir(j.name)))
+	if err = errors.Join(err, trust.SyncName(j.name)); err != nil {
+		err = errors.Join(err, j.f.Truncate(0)) // half a header is that of no journal
+	}
+	return err
 }
 
 // same refuses the journal of another sweep.
@@ -233,7 +237,7 @@ func (j *Journal) sync() error {
 
 // Close syncs and closes the file.
 func (j *Journal) Close() error {
-	if j.f == nil {
+	if j.f.File == nil {
 		return nil
 	}
 	return errors.Join(j.f.Sync(), j.f.Close())

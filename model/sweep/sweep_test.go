@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 
 	"evbench/model/sweep"
+	"evbench/testing/disktest"
 	"evbench/testing/expect"
 )
 
@@ -71,10 +72,16 @@ func headOf(s sweep.Shard) sweep.Header {
 // those that were worked out now.
 func worked(t *testing.T, name string, s sweep.Shard, n, most int) ([]int, error) {
 	t.Helper()
+	now, err, closed := tried(t, name, s, n, most)
+	expect.Must(t, closed)
+	return now, err
+}
+
+// tried is worked, and returns also the error of the end.
+func tried(t *testing.T, name string, s sweep.Shard, n, most int) (now []int, err, closed error) {
 	j := sweep.NewJournal(name, headOf(s))
-	var now []int
 	stop := errors.New("stop")
-	err := sweep.Run(t.Context(), &sweep.Sweep{Shard: s, Kept: j}, sweep.Items[int]{
+	err = sweep.Run(t.Context(), &sweep.Sweep{Shard: s, Kept: j}, sweep.Items[int]{
 		N: n, Workers: 1, Put: func(int, int) error { return nil },
 		Work: func(_ context.Context, i int) (int, error) {
 			if len(now) == most {
@@ -84,11 +91,11 @@ func worked(t *testing.T, name string, s sweep.Shard, n, most int) ([]int, error
 			return i * i, nil
 		},
 	})
-	expect.Must(t, j.Close())
+	closed = j.Close()
 	if errors.Is(err, stop) {
 		err = nil
 	}
-	return now, err
+	return now, err, closed
 }
 
 // Whatever a kill leaves of the last line, the sweep goes on: no item is lost, and none that is
@@ -295,4 +302,19 @@ func TestInputs(t *testing.T) {
 	first := inputs()
 	write("sizes.csv", "1,3\n")
 	expect.True(t, without != first && first != inputs(), "another table of sizes has the same sum")
+}
+
+// Whichever call fails, the error names the journal, and the sweep goes on after it: no item is lost.
+func TestEachCallFails(t *testing.T) {
+	name := ""
+	one := sweep.Shard{I: 1, N: 1}
+	disktest.Each(t, func() error {
+		name = filepath.Join(t.TempDir(), "x.journal")
+		_, err, closed := tried(t, name, one, 5, 5)
+		return errors.Join(err, closed)
+	}, func(call string, err error) {
+		expect.Error(t, err, name)
+		expect.Must(t, expect.Err(worked(t, name, one, 5, 5)), "%s: %v, and again", call, err)
+		squares(t, []string{name}, 5)
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 
+	"evbench/internal/disk"
 	"evbench/results"
 )
 
@@ -17,8 +18,9 @@ type table struct {
 	of   *results.Table
 	form results.Form // in which it is written
 	n    int          // rows so far
-	file *os.File
-	rows []byte // not in the file yet
+	file disk.File
+	size int64  // of the file
+	rows []byte // not in it yet
 	err  error
 }
 
@@ -29,12 +31,14 @@ func fileOf(t *results.Table) string { return t.Name + ".csv" }
 
 // createTable writes the header at once: a full disk shows before anything is measured.
 func createTable(dir string, of *results.Table, form results.Form) *table {
-	f, err := os.OpenFile(filepath.Join(dir, fileOf(of)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := disk.Open(filepath.Join(dir, fileOf(of)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return &table{of: of, err: err}
 	}
 	t := &table{of: of, form: form, file: f, rows: form.Header(nil)}
-	_ = t.flush() // keeps its error
+	if t.flush() != nil { // keeps its error
+		_ = os.Remove(f.Name()) // a file without a header would be no table
+	}
 	return t
 }
 
@@ -51,7 +55,10 @@ func (t *table) add(record reflect.Value) error {
 
 func (t *table) flush() error {
 	if t.err == nil {
-		_, t.err = t.file.Write(t.rows)
+		if _, t.err = t.file.Write(t.rows); t.err != nil {
+			_ = t.file.Truncate(t.size) // no half of a line
+		}
+		t.size += int64(len(t.rows))
 		t.rows = t.rows[:0]
 	}
 	return t.err
@@ -60,7 +67,7 @@ func (t *table) flush() error {
 // close also syncs: a full disk may show only then.
 func (t *table) close() error {
 	err := t.flush()
-	if t.file == nil {
+	if t.file.File == nil {
 		return err
 	}
 	if err == nil {

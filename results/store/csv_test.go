@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"evbench/internal/disk"
 	"evbench/results"
 	"evbench/testing/expect"
 )
@@ -18,7 +19,7 @@ import (
 func full(t *testing.T, of *results.Table) *table {
 	t.Helper()
 	f := expect.Value(os.OpenFile("/dev/full", os.O_WRONLY, 0))(t)
-	return &table{of: of, form: results.Form{Table: of}, file: f}
+	return &table{of: of, form: results.Form{Table: of}, file: disk.File{File: f}}
 }
 
 func fullFiles(t *testing.T) *Files {

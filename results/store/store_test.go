@@ -14,6 +14,7 @@ import (
 
 	"evbench/results"
 	"evbench/results/store"
+	"evbench/testing/disktest"
 	"evbench/testing/expect"
 )
 
@@ -369,4 +370,31 @@ func BenchmarkWrite(b *testing.B) {
 		err = errors.Join(err, w.Write(s))
 	}
 	expect.Must(b, errors.Join(err, w.Close()))
+}
+
+// Whichever call fails, Save names the file and leaves nothing, and a run that is being written can be read as far as it came.
+func TestEachCallFails(t *testing.T) {
+	dir := ""
+	disktest.Each(t, func() error {
+		dir = filepath.Join(t.TempDir(), "run")
+		return store.Save(dir, whole())
+	}, func(call string, err error) {
+		expect.Error(t, err, dir)
+		expect.False(t, store.Present(dir), "%s: %v, and the directory is there", call, err)
+	})
+	disktest.Each(t, func() error {
+		dir = filepath.Join(t.TempDir(), "run")
+		w, err := store.Create(dir)
+		if err != nil {
+			return err
+		}
+		for r := range whole().Records() {
+			err = errors.Join(err, w.Write(r))
+		}
+		return errors.Join(err, w.Close())
+	}, func(call string, err error) {
+		expect.Error(t, err, dir)
+		run, _, readErr := store.ReadAny(dir)
+		expect.True(t, readErr == nil && run.Manifest.Name == whole().Manifest.Name || !store.Present(filepath.Join(dir, store.ManifestFile)), "%s: %v; read %v", call, err, readErr)
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -205,7 +204,7 @@ func (j *journal) begin(h Header) error {
 	if err := j.write(state{Journal: magic, By: h}); err != nil {
 		return err
 	}
-	return trust.SyncFolder(filepath.Dir(j.path)) // the name must survive, too
+	return trust.SyncName(j.path) // the name must survive, too
 }
 
 func (j *journal) write(s state) error {

@@ -2,6 +2,7 @@ package inject
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"evbench/internal/trust"
+	"evbench/testing/disktest"
 	"evbench/testing/expect"
 	"evbench/topology"
 )
@@ -191,4 +193,25 @@ func TestProgramString(t *testing.T) {
 	} {
 		expect.Equal(t, p.String(), want, "p.String")
 	}
+}
+
+// TestEachCallFails: whichever call fails, links are up, or the journal brings them up, and the error names it.
+func TestEachCallFails(t *testing.T) {
+	dir := ""
+	disktest.Each(t, func() error {
+		dir = t.TempDir()
+		i, err := Open(options(dir))
+		if err != nil {
+			return err
+		}
+		both := []topology.Link{link, other}
+		return errors.Join(i.Down(t.Context(), both), i.Close())
+	}, func(call string, err error) {
+		expect.Error(t, err, filepath.Join(dir, "journal"))
+		if isDown(t, dir, link) || isDown(t, dir, other) {
+			_, err := Restore(t.Context(), filepath.Join(dir, "journal"), false, func(string) {}, func(Row) {})
+			expect.OK(t, err, "%s", call)
+		}
+		expect.False(t, isDown(t, dir, link) || isDown(t, dir, other), "%s: %v, and a link is down", call, err)
+	})
 }
