@@ -22,7 +22,7 @@ func (r *runner) all(ctx context.Context) error {
 			return err
 		}
 		r.plan.done, r.plan.measured = r.plan.done+1, r.plan.measured+len(order)
-		sum = r.standing(false)
+		sum = r.standing(false, "")
 		r.progress(Place{Round: r.plan.done}, RoundDone{Elapsed: time.Since(r.began), Summary: sum})
 	}
 }
@@ -61,7 +61,7 @@ func (r *runner) slice(ctx context.Context, place, index, count int) (*measured,
 	}
 	m.slice = r.sliceOf(m)
 	r.done = append(r.done, m)
-	sum := r.standing(false) // decides whether this slice counts
+	sum := r.standing(false, "") // decides whether this slice counts
 	if err == nil {
 		r.progress(p, Done{Slice: r.result(m), Links: m.links, Summary: sum})
 	}

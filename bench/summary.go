@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"evbench/controller"
 	"evbench/internal/lists"
 	"evbench/results"
+	"evbench/scheduler/schedules"
 )
 
 type meter struct {
@@ -161,8 +163,8 @@ func (r *runner) totals() (cases []results.Case, from []*measured) {
 	return cases, from
 }
 
-// standing is the results so far, with every case estimated and judged.
-func (r *runner) standing(complete bool) results.Summary {
+// standing is the results so far, with every case estimated and judged. stopped says when a run was interrupted.
+func (r *runner) standing(complete bool, stopped string) results.Summary {
 	sum := results.Summary{Schema: results.SummarySchema, Name: r.s.Name, Complete: complete, Rounds: r.plan.done, Slices: r.slices()}
 	cases, from := r.totals()
 	sum.Cases = append([]results.Case{}, cases...)
@@ -176,7 +178,11 @@ func (r *runner) standing(complete bool) results.Summary {
 		})
 	}
 	_, cables := r.s.Tree.Damage()
-	sum.Answer = results.NewAnswer(sum.Cases, compared, cables)
+	set := results.Setting{Fabric: r.f.Info(), Cables: cables, Asked: r.s.Answer, Stopped: stopped}
+	if r.s.Network != nil {
+		set.Planner = schedules.PathColoring
+	}
+	sum.Answer = results.NewAnswer(set, sum.Cases, sum.Slices, compared)
 	return sum
 }
 
@@ -193,7 +199,11 @@ func (r *runner) end(complete bool) {
 	if r.sink == nil {
 		return
 	}
-	r.sum = r.standing(complete)
+	stopped := ""
+	if !complete {
+		stopped = r.stopped()
+	}
+	r.sum = r.standing(complete, stopped)
 	r.progress(Place{Round: r.plan.done}, Ended{r.sum})
 	r.manifest.Ended, r.manifest.Complete = time.Now().UTC(), complete
 	r.keep(r.sink.Write(r.sum))
@@ -201,6 +211,16 @@ func (r *runner) end(complete bool) {
 	if r.close != nil {
 		r.keep(r.close(results.Run{Manifest: r.manifest, Summary: r.sum}))
 	}
+}
+
+// stopped says how much of a run was measured before it was interrupted.
+func (r *runner) stopped() string {
+	sec := lists.Sum(r.done, func(m *measured) float64 { return m.outcome.Span.Seconds() })
+	if r.plan.Count == 0 {
+		return fmt.Sprintf("interrupted after %.3g s (--limit %s)", sec, r.plan.Limit)
+	}
+	all := lists.Sum(r.cases, func(p Planned) float64 { return float64(r.plan.Count) * p.Duration.Seconds() })
+	return fmt.Sprintf("interrupted after %.3g of %.3g s", sec, all)
 }
 
 func (r *runner) efficiencies(name string) (out []float64) {

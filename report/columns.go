@@ -64,6 +64,10 @@ func columnsOf(cases []results.Case, how string, page bool) (out []Column) {
 		predicted = some(func(c results.Case) bool { return c.PredictedRatio > 0 })
 	}
 	goodput := results.GoodputUnit(cases)
+	measured, reached := "meas.", "measured"
+	if some(func(c results.Case) bool { return c.Simulated != "" }) {
+		measured, reached = "sim.", "simulated"
+	}
 	beside := 0 // efficiencies go before ratios do
 	if paired {
 		beside = 4
@@ -88,9 +92,9 @@ func columnsOf(cases []results.Case, how string, page bool) (out []Column) {
 		{Column{number("max", "", 3), "fastest server", 5, func(c results.Case) Cell { return scaled(c.EventsPerSec.Max, 1, 4) }}, spread},
 		{Column{number(goodput.Name, "", 1), goodput.Name + " per server", 6, func(c results.Case) Cell { return scaled(c.GoodputBitPerSec.Mean, goodput.Size, 3) }}, true},
 		{Column{number("pred.", "efficiency", beside), "predicted efficiency", 7, func(c results.Case) Cell { return shared(c.PredictedEfficiency) }}, known},
-		{Column{number("meas.", "", beside), strings.TrimSpace(how + " efficiency"), 8, func(c results.Case) Cell { return shared(c.MeasuredEfficiency) }}, known},
+		{Column{number(measured, "", beside), strings.TrimSpace(how + " efficiency"), 8, func(c results.Case) Cell { return shared(c.MeasuredEfficiency) }}, known},
 		{Column{number("pred.", "ratio to control", 0), "predicted ratio", 2, func(c results.Case) Cell { return shared(c.PredictedRatio) }}, predicted},
-		{Column{number("measured", "", 0), "ratio to control", 1, barred(cases)}, paired},
+		{Column{number(reached, "", 0), "ratio to control", 1, barred(cases)}, paired},
 		{Column{number("lost", "", 0), "lost /\u00a0twice", 13, lostCell}, lost},
 		{Column{show.Column{Head: "verdict", Wrap: true}, "", 0, text(verdict)}, true},
 	} {

@@ -38,10 +38,6 @@ func (o Options) width() int {
 func Table(w io.Writer, s results.Summary, o Options) error {
 	width := o.width()
 	var b strings.Builder
-	if !s.Complete {
-		show.Paragraph(&b, "The run ended early. This is what was measured until then; it is marked incomplete.", width)
-		b.WriteByte('\n')
-	}
 	if s.Answer != nil {
 		var text strings.Builder
 		show.Paragraph(&text, s.Answer.String(), width)
@@ -53,6 +49,10 @@ func Table(w io.Writer, s results.Summary, o Options) error {
 		for _, why := range s.Answer.Why {
 			show.Paragraph(&b, "because "+why, width)
 		}
+		b.WriteByte('\n')
+	}
+	if !s.Complete {
+		show.Paragraph(&b, "The run ended early. This is what was measured until then; it is marked incomplete.", width)
 		b.WriteByte('\n')
 	}
 	t := tableOf(s.Cases, o)

@@ -66,7 +66,7 @@ func assess(s *results.Summary, rounds int, noise float64) {
 	}
 	compared := results.Compare(s.Cases, nil)
 	results.Assess(s.Cases, s.Slices, compared)
-	s.Answer = results.NewAnswer(s.Cases, compared, 16)
+	s.Answer = results.NewAnswer(results.Setting{Cables: 16}, s.Cases, s.Slices, compared)
 }
 
 // noisy is a run that noise decides: wide intervals, and slices that do not count.
@@ -79,7 +79,7 @@ func noisy() results.Summary {
 	}
 	compared := results.Compare(s.Cases, nil)
 	results.Assess(s.Cases, s.Slices, compared)
-	s.Answer = results.NewAnswer(s.Cases, compared, 16)
+	s.Answer = results.NewAnswer(results.Setting{Cables: 16}, s.Cases, s.Slices, compared)
 	return s
 }
 

@@ -8,9 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"evbench/builder/modes"
 	"evbench/internal/answer"
 	"evbench/internal/lists"
+	"evbench/internal/show"
+	"evbench/scheduler/schedules"
 )
 
 // An Answer is the result of a run in words.
@@ -20,215 +21,428 @@ type Answer struct {
 	Cases []string `json:"cases"`
 }
 
-// mostSentences is the most sets of dead links and sizes, or cases, in an answer.
-const mostSentences = 3
+// A Setting is what the answer of a run needs beside its cases.
+type Setting struct {
+	Fabric  Fabric
+	Cables  int      // between leaves and spines; 0: not known
+	Planner string   // the schedule that plans on this network; "": fors
+	Asked   []string // the cases that the scenario names for the answer
+	Stopped string   // of a run that ended early: "interrupted after 3 of 9 s"
+}
 
-// NewAnswer makes the answer of a run from cases that have been assessed and judged, nil without
-// any. cables is the number of cables between leaves and spines; 0: not known.
-func NewAnswer(cases []Case, compared []Comparison, cables int) *Answer {
+// hosts reports whether the links are not evbench's: nothing looked at them, and their rate is only stated.
+func (s Setting) hosts() bool { return s.Fabric.Kind == "hosts" }
+
+// rate names the limit of all throughput.
+func (s Setting) rate() string {
+	if s.hosts() {
+		return "the stated " + rateText(float64(s.Fabric.RateBitPerSec))
+	}
+	return "the link rate"
+}
+
+// A reading is a run, read for its answer.
+type reading struct {
+	Setting
+	cases    []Case
+	all      []Slice
+	compared []Comparison
+	control  *Case // nil without one
+}
+
+// NewAnswer makes the answer of a run from cases that have been assessed and judged, nil without any.
+func NewAnswer(s Setting, cases []Case, all []Slice, compared []Comparison) *Answer {
 	if len(cases) == 0 {
 		return nil
 	}
-	a := &Answer{Cases: []string{}}
-	switch {
-	case len(compared) > 0:
-		a.compare(cases, compared, cables)
-		a.Best(cases)
-	case slices.ContainsFunc(cases, func(c Case) bool { return len(c.Failovers) > 0 }):
-		a.failovers(cases)
-	default:
-		a.alone(cases)
+	r := &reading{Setting: s, cases: cases, all: all, compared: compared}
+	if i := slices.IndexFunc(cases, func(c Case) bool { return c.Control }); i >= 0 {
+		r.control = &cases[i]
 	}
-	a.Doubt(cases, compared)
-	return a
+	q, e, subjects := r.evidence()
+	if s.Stopped != "" { // what was measured is told, what is in doubt about it no longer matters
+		e.Doubts = []answer.Doubt{{Text: s.Stopped}}
+		e.Findings = lists.Where(e.Findings, func(f answer.Finding) bool { return len(f.Doubts) == 0 })
+	}
+	return &Answer{answer.Decide(q, e), append([]string{}, lists.Of(subjects, func(i int) string { return cases[i].Name })...)}
 }
 
-// compare states the cost of each set of dead links. The verdict is bad if a synchronised case
-// stays below its prediction, and unknown if no interval is narrow enough to order the cases.
-func (a *Answer) compare(cases []Case, compared []Comparison, cables int) {
-	a.Question, a.Verdict = "What do the dead links cost?", answer.Good
-	var sentences, subjects []string
-	for i, x := range compared {
-		for _, j := range x.Cases {
-			a.Cases = append(a.Cases, cases[j].Name)
-			if text := cases[j].short(); text != "" {
-				a.Verdict, a.Why = answer.Bad, append(a.Why, text)
+// evidence returns the question of a run, what the run holds on it, and the cases that it is about.
+func (r *reading) evidence() (q answer.Question, e answer.Evidence, subjects []int) {
+	q = answer.Speed
+	switch {
+	case len(r.compared) > 0 && !r.single():
+		if slices.ContainsFunc(r.compared, func(x Comparison) bool { return len(x.Dead) > 0 }) {
+			q = answer.Cost
+		}
+		subjects = slices.Concat(lists.Of(r.compared, func(x Comparison) []int { return x.Cases })...)
+		e.Findings = r.comparisons()
+	case slices.ContainsFunc(r.cases, func(c Case) bool { return len(c.Failovers) > 0 }):
+		q = answer.Follow
+		e.Findings, subjects = r.outages()
+	default:
+		subjects = r.rest()
+		if e.Findings = r.alone(subjects); slices.ContainsFunc(subjects, func(i int) bool { return r.cases[i].changes() }) {
+			q = answer.Death
+		}
+	}
+	if q != answer.Follow {
+		e.Findings = slices.Concat(Possible(r.cases, cmp.Or(r.Planner, schedules.FORS)), e.Findings)
+	}
+	var short, doubted []answer.Finding
+	if q != answer.Follow {
+		short, doubted = r.shortfalls(subjects, q == answer.Cost && !r.hosts())
+	}
+	if len(short)+len(doubted) > 0 && r.single() {
+		e.Findings = nil // the shortfall has its figures
+	}
+	if q == answer.Speed {
+		e.Findings = slices.Concat(doubted, e.Findings)
+	} else { // a ratio to the control holds on a busy machine, too
+		e.Findings = append(e.Findings, doubted...)
+	}
+	e.Findings = slices.Concat(short, e.Findings)
+	lost, wrong := r.wrong(subjects)
+	if len(wrong) > 0 && len(short) > 0 {
+		e.Why, wrong = lists.Of(wrong, func(d answer.Doubt) string { return d.Text }), nil // signs of what slows it
+	}
+	e.Doubts, e.Findings = wrong, slices.Concat(lost, e.Findings)
+	return q, e, subjects
+}
+
+// single reports whether a run has but one case, on links that are up.
+func (r *reading) single() bool {
+	return len(r.cases) == 1 && len(r.cases[0].Failures) == 0 && r.cases[0].Estimate != nil
+}
+
+// rest are the cases that are not the control, or else the control.
+func (r *reading) rest() (out []int) {
+	for i, c := range r.cases {
+		if !c.Control && c.Estimate != nil {
+			out = append(out, i)
+		}
+	}
+	if at := slices.IndexFunc(r.cases, func(c Case) bool { return c.Control && c.Estimate != nil }); len(out) == 0 && at >= 0 {
+		return []int{at}
+	}
+	return out
+}
+
+// wrong are the lost events of cases that the answer needs, and what else makes them wrong. That a control is
+// slow, or that a run was interrupted, is no reason of its own here.
+func (r *reading) wrong(subjects []int) (lost []answer.Finding, doubts []answer.Doubt) {
+	for i, c := range r.cases {
+		if c.Valid || !c.Complete || !c.Control && !slices.Contains(subjects, i) {
+			continue
+		}
+		for _, why := range c.Reasons {
+			text := c.called() + ": " + strings.TrimSuffix(why, ".")
+			switch {
+			case strings.HasPrefix(why, controlReached):
+			case c.EventsLost+c.EventsDuplicate > 0 && len(lost) == 0:
+				lost = append(lost, answer.Finding{Text: text, Place: answer.Below})
+			default:
+				doubts = append(doubts, answer.Doubt{Text: text})
 			}
 		}
-		subjects = append(subjects, strings.TrimSuffix(subject(x.Dead, cables), ","))
-		if i < mostSentences {
-			sentences = append(append(sentences, sentence(cases, x, cables)), equals(cases, x.Cases)...)
-		}
 	}
-	if more := len(compared) - mostSentences; more > 0 {
-		what := " of dead cables"
-		if slices.ContainsFunc(compared, func(x Comparison) bool { return x.Sizes != "" }) {
-			what += " and sizes"
-		}
-		sentences = append(sentences, fmt.Sprintf("The table has %s%s more.", number(more, "set", "sets"), what))
+	if len(lost) > 0 { // lost events decide, whatever else is wrong
+		return lost, nil
 	}
-	open := Open(cases)
-	if len(open) == len(a.Cases) && once(cases, open) {
-		a.Verdict, a.Why, a.Sentence = answer.Unknown, []string{again}, strings.Join(sentences, " ")
-		return
-	}
-	if len(open) > 0 {
-		sentences = append(sentences, "Not resolved: "+strings.Join(open, ", ")+".")
-	}
-	if 2*len(open) > len(a.Cases) && a.Verdict != answer.Bad {
-		a.Verdict, a.Why = answer.Unknown, append([]string{longer}, a.Why...)
-	}
-	if len(open) == len(a.Cases) {
-		a.Verdict, a.Why = answer.Unknown, []string{longer}
-		sentences = []string{fmt.Sprintf("The intervals are too wide to compare %s (%s).", strings.Join(open, ", "), subjects[0])}
-		for _, x := range compared {
-			sentences = append(sentences, equals(cases, x.Cases)...)
-		}
-	}
-	a.Sentence = strings.Join(sentences, " ")
+	return nil, doubts
 }
 
-// GoodFrom is the share of what a plan can reach from which on the best case is good.
-const GoodFrom = 0.95
+// mostSentences is the most sets of dead links and sizes, or cases, in an answer.
+const mostSentences = 3
 
-// Best judges, for each set of dead links, the prediction of the best case by that of the best plan,
-// whose phases are known where a case has a bound, and says what would do better.
-func (a *Answer) Best(cases []Case) {
-	type shares struct{ best, most float64 }
-	of := map[string]shares{}
-	for _, c := range cases {
-		key := strings.Join(c.Failures, ",")
-		x := of[key]
-		switch x.best = max(x.best, c.PredictedEfficiency); {
-		case c.Control || c.Sizes != "" || c.changes() || c.PredictedEfficiency == 0:
-			continue
-		case c.Bound > 0 && c.planned():
-			x.most = max(x.most, c.PredictedEfficiency*float64(c.Phases)/float64(c.Bound))
-		case c.Bound > 0 && c.Schedule == "linear-shift":
-			x.most = max(x.most, float64(c.Phases)/float64(c.Bound))
+// comparisons states what the cases of each set of dead links and sizes reach.
+func (r *reading) comparisons() (out []answer.Finding) {
+	for i, x := range r.compared {
+		if i == mostSentences {
+			out = append(out, answer.Finding{Text: fmt.Sprintf("the table has %s of dead cables and sizes more", number(len(r.compared)-i, "set", "sets"))})
+			break
 		}
-		of[key] = x
+		out = append(out, r.comparison(x)...)
 	}
-	for _, key := range slices.Sorted(maps.Keys(of)) {
-		switch x := of[key]; {
-		case a.Verdict != answer.Good || x.best >= GoodFrom*cmp.Or(x.most, 1):
-		case x.most > 0:
-			a.Verdict = answer.Bad
-			a.Sentence += fmt.Sprintf(" A plan (schedule: fors) can reach %.0f %% of the link rate, the best of these cases %.0f %% (good from %.0f %% of that).", 100*x.most, 100*x.best, 100*GoodFrom)
-		default:
-			a.Verdict = answer.Unknown
-			a.Sentence += fmt.Sprintf(" Whether a plan reaches more than %.0f %% of the link rate is not known: add a case with schedule: fors.", 100*x.best)
-		}
-	}
+	return out
 }
 
-// Reasons for an unknown verdict, and remedies.
-const (
-	longer = "the noise is as large as the difference: measure longer (--limit, --duration), at a lower rate (--rate auto), or on a machine with less other work"
-	again  = "one round has no interval, so the order of the cases may be noise: measure more (--rounds, --limit)"
-	slower = "the machine disturbed the control: measure at a lower rate or in longer phases (auto for both), or on a machine with less other work"
+// comparison states what the cases of one set reach, in one finding, and what they do not show in further ones.
+func (r *reading) comparison(x Comparison) (out []answer.Finding) {
+	known := lists.Where(x.Cases, func(i int) bool { return r.cases[i].Estimate != nil })
+	open := lists.Where(known, func(i int) bool { return r.cases[i].open() })
+	if len(known) == 0 {
+		return nil
+	}
+	f := answer.Finding{Text: r.sentence(x, known), Place: answer.At}
+	switch {
+	case !r.absolute(known) && r.ratedNot() && len(x.Dead) == 0, r.absolute(known) && r.ratedNot():
+		f.Doubts = []answer.Doubt{noRate}
+	case len(open) == len(known) && r.once(open):
+		f.Doubts = []answer.Doubt{again}
+	case 2*len(open) > len(known):
+		names := lists.Of(known, func(i int) string { return Quoted(r.cases[i].Name) })
+		f = answer.Finding{Text: "the intervals are too wide to compare " + and(names), Place: answer.Across}
+		if len(known) == 1 {
+			f.Text = fmt.Sprintf("the interval of %s is too wide for an answer", names[0])
+		}
+		f.Text += ": " + r.more(open)
+	case len(r.Asked) == 0 && r.mostOpen():
+		f.Doubts = []answer.Doubt{{Text: "most cases of the table are not resolved", Remedy: "measure longer (--limit, --duration)"}}
+	case len(open) > 0:
+		names := lists.Of(open, func(i int) string { return Quoted(r.cases[i].Name) })
+		out = append(out, answer.Finding{Text: "not resolved: " + strings.Join(names, ", "), Place: answer.Across})
+	}
+	out = slices.Insert(out, 0, f)
+	for _, text := range equals(r.cases, x.Cases) {
+		out = append(out, answer.Finding{Text: text, Place: answer.At})
+	}
+	if c := r.control; len(x.Dead) == 0 && c != nil && c.PredictedEfficiency > 0 && f.Place == answer.At {
+		out = append(out, answer.Finding{Text: fmt.Sprintf("%s reaches %.0f %% of %s", r.reference(), 100*c.MeasuredEfficiency, r.rate()), Place: answer.At})
+	}
+	return out
+}
+
+// ratedNot reports whether nothing says how fast the links are.
+func (r *reading) ratedNot() bool { return r.Fabric.RateBitPerSec == 0 && r.hosts() }
+
+// mostOpen reports whether most rows of the table say nothing certain.
+func (r *reading) mostOpen() bool {
+	rows := lists.Where(r.cases, func(c Case) bool { return !c.Control && c.Estimate != nil && !c.changes() })
+	return 2*lists.Many(rows, Case.open) > len(rows)
+}
+
+// open reports whether the interval of a case is too wide to say what it shows: the order of the cases may be
+// noise, or the interval is as wide as the difference from the control.
+func (c Case) open() bool {
+	e := c.Estimate
+	return e == nil || c.Verdict == Unresolved ||
+		c.Verdict == Ranked && e.Of == OfRatio && e.HalfWidth() > math.Abs(e.Median-1)/2 && !e.Resolved()
+}
+
+var (
+	noRate = answer.Doubt{Text: "nothing says how fast the links are", Remedy: "state fabric.rate"}
+	again  = answer.Doubt{Text: "one round has no interval", Remedy: "measure more (--rounds, --limit)"}
 )
 
-// once reports whether the cases of these names were measured in one round, which has no interval.
-func once(cases []Case, names []string) bool {
-	return !slices.ContainsFunc(cases, func(c Case) bool {
-		return slices.Contains(names, c.Name) && (c.Estimate == nil || c.Rounds != 1)
+// more says what would narrow the intervals of cases.
+func (r *reading) more(open []int) string {
+	widest := slices.MaxFunc(open, func(i, j int) int {
+		a, b := r.cases[i].Estimate, r.cases[j].Estimate
+		return cmp.Compare(a.HalfWidth()/a.Median, b.HalfWidth()/b.Median)
+	})
+	e := r.cases[widest].Estimate
+	return moreRounds(e.Interval, e.Over)
+}
+
+// moreRounds says how many rounds more would make an interval as narrow as the tolerance, where that is known.
+func moreRounds(i Interval, over string) string {
+	if over != OverRounds || !i.Known() {
+		return "measure longer (--limit, --duration)"
+	}
+	f := answer.Figure{Value: i.Median, Lo: i.Median - i.HalfWidth(), Hi: i.Median + i.HalfWidth()}
+	return answer.Needs(f, answer.Limit{Value: i.Median * (1 - Tolerance)}, i.N)
+}
+
+// once reports whether the cases were measured in one round, which has no interval.
+func (r *reading) once(cases []int) bool {
+	return !slices.ContainsFunc(cases, func(i int) bool {
+		c := r.cases[i]
+		return c.Rounds != 1
 	})
 }
 
-// short says how far a synchronised case is below its prediction, "" where it is not. The
-// prediction of an unsynchronised case is an upper bound.
-func (c Case) short() string {
-	e := c.Estimate
-	if c.Mode != modes.Sync || c.PredictedRatio == 0 || c.Verdict != Resolved || e.Of != OfRatio || e.Median+e.HalfWidth() >= c.PredictedRatio-Tolerance*max(1, c.PredictedRatio) {
-		return ""
+// alone describes cases without a comparison: their links change on the way, or there is but one.
+func (r *reading) alone(subjects []int) (out []answer.Finding) {
+	if r.single() {
+		return []answer.Finding{r.only(r.cases[subjects[0]])}
 	}
-	return fmt.Sprintf("%s reaches %.3f of the control, %.3f was predicted", c.Name, e.Median, c.PredictedRatio)
+	for i, at := range subjects {
+		if i == mostSentences {
+			out = append(out, answer.Finding{Text: fmt.Sprintf("the table has %s more", number(len(subjects)-i, "case", "cases"))})
+			break
+		}
+		c := r.cases[at]
+		f := answer.Finding{Text: Quoted(c.Name) + " reaches " + r.reaches(c)}
+		switch {
+		case c.Estimate.Of == OfRatio && c.PredictedRatio > 0:
+			f.Text += fmt.Sprintf(", %.0f %% was predicted", 100*c.PredictedRatio)
+		case r.ratedNot():
+			f.Doubts = []answer.Doubt{noRate}
+		}
+		if !c.Estimate.Known() && c.Rounds == 1 && len(f.Doubts) == 0 {
+			f.Doubts = []answer.Doubt{again}
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
-// Doubt removes the figures from an answer that needs a wrong case: lost or duplicate events make
-// the verdict bad, and a wrong control or links off their plan make it unknown.
-func (a *Answer) Doubt(cases []Case, compared []Comparison) {
-	needed := groupsOf(len(cases), compared)
-	for i, c := range cases {
-		if c.Valid || len(c.Reasons) == 0 || len(compared) > 0 && !c.Control && needed[i] == nil {
-			continue
-		}
-		a.Verdict, a.Why = answer.Unknown, c.Reasons[1:]
-		if c.EventsLost+c.EventsDuplicate > 0 {
-			a.Verdict = answer.Bad
-		}
-		a.Sentence = fmt.Sprintf("%s is wrong: %s.", c.Name, strings.TrimSuffix(c.Reasons[0], "."))
-		if c.Control {
-			a.Why = append(slices.Clone(a.Why), slower)
-		}
-		return
+// only describes the one case of a run.
+func (r *reading) only(c Case) answer.Finding {
+	who := "each server builds"
+	if c.Roles != nil {
+		who = "each event builder builds"
 	}
-}
-
-// alone describes cases without a comparison: their links change on the way, or they have rates.
-func (a *Answer) alone(cases []Case) {
-	a.Question, a.Verdict = "How fast are events built?", answer.Good
-	var sentences, open []string
-	for _, c := range cases {
-		if c.Control || c.Estimate == nil {
-			continue
+	f := answer.Finding{Text: fmt.Sprintf("%s %s events/s, ", who, eventRate(c.EventsPerSec.Mean))}
+	all := r.shares()
+	at := slices.IndexFunc(all, func(s share) bool { return s.Name == c.Name })
+	if at < 0 {
+		f.Text += rateText(c.GoodputBitPerSec.Mean)
+		if r.ratedNot() {
+			f.Doubts = []answer.Doubt{noRate}
 		}
-		a.Cases = append(a.Cases, c.Name)
-		if c.changes() {
-			a.Question = "What does a link cost that dies during the run?"
-		}
-		text := ""
-		switch e := c.Estimate; {
-		case e.Of != OfRatio:
-			text = fmt.Sprintf("%s reaches %s per server%s", c.Name, rateText(e.Median), plusMinus(e, e.Median, " %"))
-		default:
-			text = fmt.Sprintf("%s reaches %.0f %%%s of the control", c.Name, 100*e.Median, plusMinus(e, 1, ""))
-			if c.PredictedRatio > 0 {
-				text += fmt.Sprintf(", %.0f %% was predicted", 100*c.PredictedRatio)
-			}
-		}
-		if !c.Estimate.Known() {
-			open = append(open, c.Name)
-		}
-		if len(sentences) < mostSentences {
-			sentences = append(sentences, text+".")
-		}
+		return f
 	}
-	switch a.Sentence = strings.Join(sentences, " "); {
-	case len(a.Cases) == 0:
-		a.Verdict, a.Why, a.Sentence = answer.Unknown, []string{longer}, "No case was measured."
-	case len(open) == len(a.Cases) && once(cases, open):
-		a.Verdict, a.Why = answer.Unknown, []string{again}
-	case len(open) == len(a.Cases):
-		a.Verdict, a.Why, a.Sentence = answer.Unknown, []string{longer}, "No case was measured often enough for an interval."
-	}
-}
-
-// sentence compares the cases of one set of dead links with the control: the cost of the links or,
-// where other things cost too, or nothing is lost, the throughput reached.
-func sentence(cases []Case, x Comparison, cables int) string {
-	var clauses []string
-	reach := x.Sizes != "" || slices.ContainsFunc(x.Cases, func(j int) bool { return cases[j].gains() || cases[j].absolute() })
-	first := true // with a figure
-	for _, j := range x.Cases {
-		clauses = append(clauses, clause(cases, x.Cases, j, first, reach))
-		first = first && cases[j].Estimate == nil
-	}
-	text := subject(x.Dead, cables)
+	s := all[at]
+	f.Text += percents(s.Median*s.PredictedEfficiency, s.Interval, 1/s.PredictedEfficiency) + " of " + r.rate()
+	f.Place = r.place(s)
 	switch {
-	case x.Sizes != "" && strings.HasSuffix(text, ","):
-		text = fmt.Sprintf("%s with sizes %s,", strings.TrimSuffix(text, ","), x.Sizes)
-	case x.Sizes != "":
-		text = fmt.Sprintf("with %s and sizes %s,", text, x.Sizes)
-	case reach && !strings.HasSuffix(text, ","):
-		text = "with " + text + ","
+	case f.Place == answer.Across && !s.Known() && s.N == 1:
+		f.Doubts = []answer.Doubt{again}
+	case f.Place == answer.Across && r.machine().explains(1-s.Median):
+		f.Doubts = []answer.Doubt{{Text: r.machine().sign, Remedy: r.quieter()}}
+	case f.Place == answer.Across:
+		f.Doubts = []answer.Doubt{{Text: "the interval is too wide", Remedy: moreRounds(s.Interval, s.over)}}
 	}
-	return upper(text + " " + strings.Join(clauses, "; ") + ".")
+	return f
 }
 
-// equals says which cases of a group that a sentence names differ from each other by less than the
-// tolerance.
+// percents writes a share in per cent with its interval, a small one with two digits.
+func percents(x float64, i Interval, whole float64) string {
+	if x < 0.01 {
+		return fmt.Sprintf("%.2g %%", 100*x)
+	}
+	return fmt.Sprintf("%.0f %%%s", 100*x, plusMinus(i, whole, ""))
+}
+
+// eventRate writes a rate with three digits.
+func eventRate(x float64) string {
+	if x >= 999.5 {
+		return show.Commas(int(math.Round(x)))
+	}
+	return fmt.Sprintf("%.3g", x)
+}
+
+// absolute reports whether the figures of cases are not ratios: the run has no control.
+func (r *reading) absolute(cases []int) bool {
+	return slices.ContainsFunc(cases, func(i int) bool { return r.cases[i].Estimate.Of != OfRatio })
+}
+
+// sentence states what cases reach, or what their dead links cost them: of many, the most and the least.
+func (r *reading) sentence(x Comparison, known []int) string {
+	costs := len(x.Dead) > 0 && x.Sizes == "" && !slices.ContainsFunc(known, func(i int) bool {
+		e := r.cases[i].Estimate
+		return e.Of != OfRatio || math.Round(100*e.Median) > 100 || r.cases[i].changes()
+	})
+	shown := known
+	if len(known) > 2 {
+		by := func(i, j int) int { return cmp.Compare(r.cases[i].Estimate.Median, r.cases[j].Estimate.Median) }
+		shown = []int{slices.MaxFunc(known, by), slices.MinFunc(known, by)}
+		if costs { // the highest cost first
+			slices.Reverse(shown)
+		}
+	}
+	text := ""
+	for n, i := range shown {
+		c := r.cases[i]
+		name, figure := Quoted(c.Name), r.reaches(c)
+		if costs {
+			figure = fmt.Sprintf("%.0f %%%s of the throughput", max(0, 100*(1-c.Estimate.Median)), plusMinus(c.Estimate.Interval, 1, ""))
+		}
+		switch {
+		case n > 0 && len(known) > 2:
+			figure = "; " + name + " " + cut(figure) + ", the least"
+		case n > 0:
+			figure = ", " + name + " " + cut(figure)
+		case costs:
+			figure = name + " " + figure
+		case len(known) == 1 && c.Estimate.Of == OfRatio && c.Estimate.Median >= fastFrom:
+			figure = fmt.Sprintf("%s is %.2f%s times as fast as %s", name, c.Estimate.Median, plusMinusOf(c.Estimate.Interval), r.reference())
+		default:
+			figure = name + " reaches " + figure
+		}
+		if n == 0 && len(known) > 2 {
+			figure += fmt.Sprintf(", the most of %s", number(len(known), "case", "cases"))
+		}
+		if costs && c.least() {
+			figure = strings.TrimSuffix(figure, ", the least") + ", the least possible"
+		}
+		text += figure
+	}
+	return r.about(x, costs) + text
+}
+
+// fastFrom is the ratio from which a case is so many times as fast.
+const fastFrom = 1.5
+
+// cut removes what is said once in a sentence: of what a figure is.
+func cut(figure string) string {
+	figure, _, _ = strings.Cut(figure, " of ")
+	return strings.TrimSuffix(figure, " per server")
+}
+
+// about begins a sentence with its dead links and sizes.
+func (r *reading) about(x Comparison, costs bool) string {
+	links := lists.Where(x.Dead, func(f string) bool { return !strings.Contains(f, " at ") })
+	text := number(len(x.Dead), "dead cable", "dead cables")
+	if len(links) < len(x.Dead) {
+		text = strings.Join(x.Dead, " and ")
+	} else if r.Cables > 0 {
+		text += fmt.Sprintf(" of %d", r.Cables)
+	}
+	mixed := slices.ContainsFunc(r.compared, func(y Comparison) bool { return len(y.Dead) > 0 })
+	switch {
+	case costs && len(x.Dead) == 1:
+		return text + " costs "
+	case costs:
+		return text + " cost "
+	case x.Sizes != "" && len(x.Dead) > 0:
+		return fmt.Sprintf("with %s and sizes %s, ", text, x.Sizes)
+	case x.Sizes != "":
+		return fmt.Sprintf("with sizes %s, ", x.Sizes)
+	case len(x.Dead) > 0:
+		return "with " + text + ", "
+	case !mixed:
+		return ""
+	case r.hosts():
+		return "where no dead link was named, "
+	}
+	return "on the healthy network, "
+}
+
+// reaches is the figure of a case: over the control, or without one of the rate of the links.
+func (r *reading) reaches(c Case) string {
+	e := c.Estimate
+	if e.Of == OfRatio {
+		return fmt.Sprintf("%.0f %%%s of %s", 100*e.Median, plusMinus(e.Interval, 1, ""), r.reference())
+	}
+	if i, _ := r.efficiency(c); c.PredictedEfficiency > 0 && i.N > 0 {
+		return fmt.Sprintf("%.0f %%%s of %s", 100*i.Median, plusMinus(i, 1, ""), r.rate())
+	}
+	return fmt.Sprintf("%s%s per server", rateText(e.Median), plusMinus(e.Interval, e.Median, " %"))
+}
+
+// controlName is the name of a control that evbench added.
+const controlName = "control"
+
+// reference names the control.
+func (r *reading) reference() string {
+	if r.control == nil {
+		return "the control"
+	}
+	return r.control.called()
+}
+
+// called is the name of a case in a sentence.
+func (c Case) called() string {
+	if c.Control && c.Name == controlName {
+		return "the control"
+	}
+	return Quoted(c.Name)
+}
+
+// equals says which cases of a group differ from each other by less than the tolerance.
 func equals(cases []Case, group []int) (sentences []string) {
 	var sets [][]int
 	for _, i := range group {
@@ -242,38 +456,26 @@ func equals(cases []Case, group []int) (sentences []string) {
 		}
 	}
 	for _, set := range sets {
-		names := lists.Of(set, func(i int) string { return cases[i].describe(cases, group) })
-		if last := len(names) - 1; last > 0 {
-			text := strings.Join(names[:last], ", ") + " and " + names[last] + " differ by less than " + ToleranceText() + "."
-			sentences = append(sentences, upper(text))
+		if len(set) > 1 {
+			names := lists.Of(set, func(i int) string { return Quoted(cases[i].Name) })
+			sentences = append(sentences, and(names)+" differ by less than "+ToleranceText())
 		}
 	}
 	return sentences
 }
 
-func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+// Quoted is the name of a case as it was typed.
+func Quoted(name string) string { return "“" + name + "”" }
 
-func (c Case) gains() bool {
-	return c.Estimate != nil && c.Estimate.Of == OfRatio && math.Round(100*c.Estimate.Median) > 100
-}
+func and(names []string) string { return joined(names, " and ") }
+func or(names []string) string  { return joined(names, " or ") }
 
-// absolute reports whether the figure of a case is not a ratio: the run has no control.
-func (c Case) absolute() bool { return c.Estimate != nil && c.Estimate.Of != OfRatio }
-
-// subject is the subject of a sentence: "one dead cable of 16", "the healthy network".
-func subject(dead []string, cables int) string {
-	links := slices.DeleteFunc(slices.Clone(dead), func(f string) bool { return strings.Contains(f, " at ") })
-	switch {
-	case len(dead) == 0:
-		return "on the healthy network,"
-	case len(links) < len(dead):
-		return "with " + strings.Join(dead, " and ") + ","
+func joined(names []string, between string) string {
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
 	}
-	text := number(len(dead), "dead cable", "dead cables")
-	if cables > 0 {
-		text += fmt.Sprintf(" of %d", cables)
-	}
-	return text
+	return strings.Join(names[:last], ", ") + between + names[last]
 }
 
 func number(n int, one, many string) string {
@@ -288,49 +490,20 @@ func number(n int, one, many string) string {
 	return word + " " + many
 }
 
-// clause states what one case costs or reaches. The first clause of a sentence has the verb.
-func clause(cases []Case, group []int, at int, first, reach bool) string {
-	c := cases[at]
-	what := c.describe(cases, group)
-	e := c.Estimate
-	switch {
-	case e == nil:
-		return what + " was not measured"
-	case e.Of != OfRatio:
-		return fmt.Sprintf("%s reaches %s per server%s", what, rateText(e.Median), plusMinus(e, e.Median, " %"))
-	case reach || len(c.Failures) == 0 || c.changes():
-		if !first {
-			return fmt.Sprintf("%s, %.0f %%%s", what, 100*e.Median, plusMinus(e, 1, ""))
-		}
-		return fmt.Sprintf("%s reaches %.0f %%%s of the control", what, 100*e.Median, plusMinus(e, 1, ""))
-	}
-	cost := fmt.Sprintf("%.0f %%%s", max(0, 100*(1-e.Median)), plusMinus(e, 1, ""))
-	switch {
-	case first && (c.planned() || c.Mode == modes.Ordered):
-		cost = fmt.Sprintf("cost, %s, %s of the throughput", what, cost)
-		if len(c.Failures) == 1 {
-			cost = strings.Replace(cost, "cost,", "costs,", 1)
-		}
-	case first && len(c.Failures) == 1:
-		cost = fmt.Sprintf("costs %s %s of the throughput", what, cost)
-	case first:
-		cost = fmt.Sprintf("cost %s %s of the throughput", what, cost)
-	default:
-		cost = what + ", " + cost
-	}
-	if c.least() {
-		cost += ", the least possible"
-	}
-	return cost
-}
-
 // plusMinus is the half-width in brackets, in per cent of whole. sign names that unit behind a
 // figure in another unit.
-func plusMinus(e *Estimate, whole float64, sign string) string {
-	if !e.Known() || whole == 0 {
-		return " (no interval)"
+func plusMinus(i Interval, whole float64, sign string) string {
+	if !i.Known() || whole == 0 {
+		return ""
 	}
-	return fmt.Sprintf(" (±%.0f%s)", max(1, math.Ceil(100*e.HalfWidth()/whole-0.5)), sign)
+	return fmt.Sprintf(" (±%.0f%s)", max(1, math.Ceil(100*i.HalfWidth()/whole-0.5)), sign)
+}
+
+func plusMinusOf(i Interval) string {
+	if !i.Known() {
+		return ""
+	}
+	return fmt.Sprintf(" (±%.2f)", max(.01, i.HalfWidth()))
 }
 
 // least reports whether no plan has fewer phases, and the plan kept its promise.
@@ -339,36 +512,45 @@ func (c Case) least() bool {
 		math.Abs(c.Estimate.Median-c.PredictedRatio) <= Tolerance
 }
 
-// describe names a case by its properties, and also by its own name where another one of the group
-// has the same properties.
-func (c Case) describe(cases []Case, group []int) string {
-	text := c.words()
-	for _, j := range group {
-		if cases[j].Name != c.Name && cases[j].words() == text {
-			return text + " (" + c.Name + ")"
+// GoodFrom is the share of what a plan can reach from which on the best case is good.
+const GoodFrom = 0.95
+
+// Possible holds the best case of each set of dead links, by its prediction, against the prediction of the best
+// plan, whose phases are known where a case has a bound. planner is the schedule that plans.
+func Possible(cases []Case, planner string) (out []answer.Finding) {
+	type shares struct {
+		best Case
+		most float64
+	}
+	of := map[string]shares{}
+	for _, c := range cases {
+		key := strings.Join(c.Failures, ",")
+		x := of[key]
+		if c.PredictedEfficiency > x.best.PredictedEfficiency {
+			x.best = c
+		}
+		switch {
+		case c.Control || c.Sizes != "" || c.changes() || c.PredictedEfficiency == 0:
+			continue
+		case c.Bound > 0 && c.planned():
+			x.most = max(x.most, c.PredictedEfficiency*float64(c.Phases)/float64(c.Bound))
+		case c.Bound > 0 && c.Schedule == schedules.LinearShift:
+			x.most = max(x.most, float64(c.Phases)/float64(c.Bound))
+		}
+		of[key] = x
+	}
+	for _, key := range slices.Sorted(maps.Keys(of)) {
+		switch x := of[key]; {
+		case x.best.PredictedEfficiency >= GoodFrom*cmp.Or(x.most, 1):
+		case x.most > 0:
+			out = append(out, answer.Finding{Place: answer.Below, Text: fmt.Sprintf("%s can reach %.0f %% of the link rate, a plan (schedule: %s) %.0f %%",
+				Quoted(x.best.Name), 100*x.best.PredictedEfficiency, planner, 100*x.most)})
+		default:
+			out = append(out, answer.Finding{Doubts: []answer.Doubt{{
+				Text:   fmt.Sprintf("whether a plan reaches more than %.0f %% of the link rate is not known", 100*x.best.PredictedEfficiency),
+				Remedy: "add a case with schedule: " + planner,
+			}}})
 		}
 	}
-	return text
-}
-
-// shifts puts names of schedules into words.
-var shifts = strings.NewReplacer("linear-shift-ports", "linear shift by port", "linear-shift", "linear shift")
-
-func (c Case) words() string {
-	over := strings.Replace(c.Routing, "minhop", "min-hop", 1)
-	switch {
-	case c.Mode == modes.FreeRunning:
-		return "free-running over " + over
-	case c.Mode == modes.Ordered && c.Schedule == "fors":
-		return "ordered by FORS with tokens"
-	case c.Mode == modes.Ordered:
-		return "ordered with tokens"
-	case c.Mode != modes.Sync:
-		return "unsynchronised over " + over
-	case c.planned() && strings.HasPrefix(c.Schedule, "repair:"):
-		return shifts.Replace(strings.TrimPrefix(c.Schedule, "repair:")) + " repaired around it"
-	case c.planned() && len(c.Failures) > 0:
-		return "planned around " + map[bool]string{true: "it", false: "them"}[len(c.Failures) == 1]
-	}
-	return shifts.Replace(c.Schedule) + " over " + over
+	return out
 }

@@ -49,19 +49,31 @@ func NewEstimate(name string, slices []Slice) *Estimate {
 	if len(mine) == 0 {
 		return nil
 	}
-	e := &Estimate{Of: OfRatio, Over: OverRounds, Interval: NewInterval(lists.Of(mine, Slice.ratio))}
 	if len(control) == 0 {
-		e.Of, e.Interval = OfGoodput, NewInterval(lists.Of(mine, Slice.goodput))
+		i, over := valuesOf(mine, Slice.goodput)
+		return &Estimate{OfGoodput, over, i}
 	}
-	if e.Known() {
-		return e
+	i, over := orExchanges(NewInterval(lists.Of(mine, Slice.ratio)), func() Interval { return overExchanges(mine, control) })
+	return &Estimate{OfRatio, over, i}
+}
+
+// valuesOf is the interval of a value of slices.
+func valuesOf(mine []Slice, value func(Slice) float64) (Interval, string) {
+	return orExchanges(NewInterval(lists.Of(mine, value)), func() Interval { return intervalAt(exchanges(mine, value), Confidence) })
+}
+
+// orExchanges is an interval over rounds or, where these are too few, the one over exchanges with its median.
+func orExchanges(rounds Interval, over func() Interval) (Interval, string) {
+	if rounds.Known() {
+		return rounds, OverRounds
 	}
-	if i := overExchanges(mine, control); i.Known() {
-		i.Median = e.Median
-		i.Lo, i.Hi = new(min(*i.Lo, e.Median)), new(max(*i.Hi, e.Median))
-		e.Over, e.Interval = OverExchanges, i
+	i := over()
+	if !i.Known() {
+		return rounds, OverRounds
 	}
-	return e
+	i.Median = rounds.Median
+	i.Lo, i.Hi = new(min(*i.Lo, i.Median)), new(max(*i.Hi, i.Median))
+	return i, OverExchanges
 }
 
 // ratioOf is the interval of one case over another, from the rounds in which both count: a
@@ -108,9 +120,6 @@ func (s Slice) efficiency() float64 { return s.Efficiency }
 // overExchanges returns the interval from the exchanges of some slices. Two intervals both hold
 // with a probability of 95 % when each holds with 97.5 %.
 func overExchanges(mine, control []Slice) Interval {
-	if len(control) == 0 {
-		return intervalAt(exchanges(mine, Slice.goodput), Confidence)
-	}
 	const each = (1 + Confidence) / 2
 	a := intervalAt(exchanges(mine, Slice.ratio), each)
 	b := intervalAt(exchanges(control, func(Slice) float64 { return 1 }), each)

@@ -80,42 +80,32 @@ type outage struct {
 	lost, dead float64
 }
 
-// failovers states which case lost least, how much, and what it did.
-func (a *Answer) failovers(cases []Case) {
-	a.Question, a.Verdict = "How long does a dead link cost, and how much?", answer.Good
+// outages states which case lost least, how much, and what it did; and which cases were slow before any link died.
+func (r *reading) outages() (out []answer.Finding, subjects []int) {
 	var outages []outage
-	var sentences, disturbed []string
-	for _, c := range cases {
+	var stuck, disturbed []answer.Finding
+	for i, c := range r.cases {
 		at := slices.IndexFunc(c.Failovers, func(f Failover) bool { return len(f.Down) > 0 })
 		if c.Control || at < 0 {
 			continue
 		}
 		f := c.Failovers[at]
-		a.Cases = append(a.Cases, c.Name)
+		subjects = append(subjects, i)
 		if text := f.disturbed(c); text != "" {
-			disturbed = append(disturbed, text)
+			doubt := answer.Doubt{Text: "what the link costs is not known", Remedy: r.quieter()}
+			disturbed = append(disturbed, answer.Finding{Text: text, Doubts: []answer.Doubt{doubt}})
 		} else {
 			outages = append(outages, c.outage(f))
 		}
 		if f.Reason != "" && f.FirstNewSec == nil && !f.Superseded {
-			a.Verdict, a.Why = answer.Bad, append(a.Why, c.Name+": "+f.Reason)
+			stuck = append(stuck, answer.Finding{Text: Quoted(c.Name) + ": " + f.Reason, Place: answer.Below})
 		}
 	}
 	slices.SortStableFunc(outages, func(x, y outage) int { return cmp.Compare(x.lost, y.lost) })
 	if len(outages) > 0 {
-		sentences = []string{a.least(outages)}
+		out = least(outages)
 	}
-	switch all := len(disturbed) == len(a.Cases); {
-	case len(a.Cases) == 0:
-		a.Verdict, sentences = answer.Unknown, []string{"No link died while events were built."}
-	case all && a.Verdict == answer.Good:
-		a.Verdict = answer.Unknown
-		fallthrough
-	case len(disturbed) > 0:
-		sentences = append(sentences, "The machine disturbed "+map[bool]string{true: "every case", false: number(len(disturbed), "case", "cases")}[all]+".")
-		a.Why = append(append(a.Why, disturbed...), slower)
-	}
-	a.Sentence = strings.Join(sentences, " ")
+	return slices.Concat(stuck, out, disturbed), subjects
 }
 
 func (c Case) outage(f Failover) outage {
@@ -161,51 +151,48 @@ func nameByPolicy(outages []outage) bool {
 		seen[o.Failover] = true
 	}
 	for i := range outages {
-		outages[i].Name = "policy " + outages[i].Failover
+		outages[i].Name = outages[i].Failover
 	}
 	return true
 }
 
-// least names the case with the smallest loss: how much it lost, what its policy did, and which case lost
-// most. The verdict follows that case: good if it kept GoodFrom of what its plan can, and not known without
-// a plan, unless it lost half.
-func (a *Answer) least(outages []outage) string {
+// least names the case with the smallest loss: how much it lost, which case lost most, and what its policy did.
+// It is good if it kept GoodFrom of what its plan can, and not known without a plan, unless it lost half.
+func least(outages []outage) []answer.Finding {
 	byPolicy := nameByPolicy(outages)
-	best, worst, most := outages[0], outages[len(outages)-1], ""
-	begin := best.Name
+	best, worst := outages[0], outages[len(outages)-1]
+	begin, advised := Quoted(best.Name), schedules.FORS
 	if byPolicy {
-		begin = upper(begin)
+		begin = "policy " + begin
 	}
-	if worst.lost > best.lost && !math.IsInf(worst.lost, 1) {
-		most = fmt.Sprintf(", the least; %s most, %s", worst.Name, span(worst.lost))
-	}
-	links, advised := strings.Join(best.f.Down, " and "), "fors"
 	if best.Schedule == schedules.PathColoring { // over tables that are not evbench's
 		advised = "reorder"
 	}
-	text := fmt.Sprintf("%s lost %s of its throughput in %s without %s%s. %s", begin, span(best.lost), span(best.dead), links, most, upper(best.f.did(best.Case)))
-	kept, possible, verdict := max(0, 1-best.lost/best.dead), 1.0, answer.Good
+	links := strings.Join(best.f.Down, " and ")
+	did := answer.Finding{Text: best.f.did(best.Case)}
+	if math.IsInf(best.lost, 1) {
+		return []answer.Finding{{Text: "what the death of " + links + " cost is not known", Place: answer.Across}, did}
+	}
+	lost := answer.Finding{Place: answer.At, Text: fmt.Sprintf("%s lost %s of its throughput in %s without %s", begin, span(best.lost), span(best.dead), links)}
+	if worst.lost > best.lost && !math.IsInf(worst.lost, 1) {
+		lost.Text += fmt.Sprintf(", the least; %s lost most, %s", Quoted(worst.Name), span(worst.lost))
+	}
+	kept, possible := max(0, 1-best.lost/best.dead), 1.0
 	if best.f.Phases > 0 && best.Phases > 0 {
 		possible = min(1, float64(best.Phases)/float64(best.f.Phases))
 	}
+	share := answer.Finding{Text: fmt.Sprintf("%s kept %.0f %% of its throughput without %s", begin, 100*kept, links), Place: answer.Below}
 	switch {
-	case math.IsInf(best.lost, 1):
-		verdict, text = answer.Unknown, fmt.Sprintf("What the death of %s cost is not known. %s: %s", links, begin, best.f.did(best.Case))
 	case best.dead == 0 || kept >= GoodFrom*possible:
+		return []answer.Finding{lost, did}
 	case best.f.Phases > 0:
-		verdict = answer.Bad
-		text += fmt.Sprintf(" It kept %.0f %% without the link, and its plan can keep %.0f %% (good from %.0f %% of that): hold a link that flaps, or measure longer.", 100*kept, 100*possible, 100*GoodFrom)
+		share.Text += fmt.Sprintf(", its plan can keep %.0f %%: hold a link that flaps, or measure longer", 100*possible)
 	case kept < halfKept:
-		verdict = answer.Bad
-		text += fmt.Sprintf(" It kept %.0f %% without the link (bad below %.0f %%): use policy %s.", 100*kept, 100*halfKept, advised)
+		share.Text += fmt.Sprintf(" (bad below %.0f %%): use policy %s", 100*halfKept, advised)
 	default:
-		verdict = answer.Unknown
-		text += fmt.Sprintf(" It kept %.0f %% without the link; whether a plan keeps more is not known: measure policy %s, too.", 100*kept, advised)
+		share.Doubts = []answer.Doubt{{Text: "whether a plan keeps more is not known", Remedy: "measure policy " + advised + ", too"}}
 	}
-	if a.Verdict == answer.Good {
-		a.Verdict = verdict
-	}
-	return text
+	return []answer.Finding{share, lost, did}
 }
 
 // disturbed says how far a case is below the control, "" where its times and throughput count.
@@ -215,11 +202,11 @@ func (f Failover) disturbed(c Case) string {
 	healthy := !slices.ContainsFunc(c.Failures, func(failure string) bool { return !strings.Contains(failure, " at ") })
 	if before := f.BeforeEventsPerSec; healthy && before != nil && c.EventsPerSec.Mean > 0 && c.RatioToControl > 0 {
 		if ratio := *before / c.EventsPerSec.Mean * c.RatioToControl; ratio < badControl {
-			return fmt.Sprintf("%s reached %.0f %% of the control before %s died", c.Name, 100*ratio, strings.Join(f.Down, " and "))
+			return fmt.Sprintf("%s reached %.0f %% of the control before %s died", Quoted(c.Name), 100*ratio, strings.Join(f.Down, " and "))
 		}
 	}
 	if c.Mode == modes.Sync && c.RatioToControl > 0 && c.RatioToControl < badControl*c.PredictedRatio {
-		return fmt.Sprintf("%s reached %.0f %% of the control, %.0f %% was predicted", c.Name, 100*c.RatioToControl, 100*c.PredictedRatio)
+		return fmt.Sprintf("%s reached %.0f %% of the control, %.0f %% was predicted", Quoted(c.Name), 100*c.RatioToControl, 100*c.PredictedRatio)
 	}
 	return ""
 }
@@ -236,7 +223,7 @@ func (f Failover) did(c Case) string {
 		}
 	}
 	if len(done) == 0 {
-		done = []string{"nothing was done under policy " + c.Failover}
+		done = []string{"nothing was done under policy " + Quoted(c.Failover)}
 	}
 	text := strings.Join(done, ", ")
 	if before := f.BeforeEventsPerSec; before != nil && *before > 0 {
@@ -247,7 +234,7 @@ func (f Failover) did(c Case) string {
 			text += fmt.Sprintf(", %.0f %% after it", 100**f.AfterEventsPerSec / *before)
 		}
 	}
-	return text + "."
+	return text
 }
 
 // begin is when the links died or, if not known, when that was seen.

@@ -16,7 +16,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"evbench/builder/modes"
 	"evbench/internal/answer"
 	"evbench/internal/show"
 	"evbench/testing/expect"
@@ -145,8 +144,8 @@ func TestRateText(t *testing.T) {
 		expect.Equal(t, rateText(bit), want, "%g", bit)
 	}
 	lo, hi := 8.45e6, 11.19e6
-	slow := Case{Name: "one", Mode: modes.Sync, Schedule: "fors", Routing: "pinned", Assessment: Assessment{Estimate: &Estimate{Of: OfGoodput, Interval: Interval{Median: 9.82e6, Lo: &lo, Hi: &hi}}}}
-	if got, want := clause([]Case{slow}, []int{0}, 0, true, false), "fors over pinned reaches 9.82 Mbit/s per server (±14 %)"; got != want {
+	slow := Case{Name: "one", Assessment: Assessment{Estimate: &Estimate{Of: OfGoodput, Interval: Interval{Median: 9.82e6, Lo: &lo, Hi: &hi}}}}
+	if got, want := new(reading).reaches(slow), "9.82 Mbit/s (±14 %) per server"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Limits of a credible measurement.
@@ -60,8 +61,9 @@ func (c *Case) Judge(e Evidence) {
 	v := verdict{append([]string{}, e.Wrong...), append([]string{}, c.Warnings...)}
 	if !c.Complete {
 		v.wrong("not complete: the case ended before its time")
+	} else { // what was under way when a case was interrupted is not lost
+		some(c.EventsLost, v.wrong, "%d events lost")
 	}
-	some(c.EventsLost, v.wrong, "%d events lost")
 	some(c.EventsDuplicate+e.Duplicate, v.wrong, "%d events or fragments came twice")
 	some(e.Corrupt, v.wrong, "%d fragments corrupt")
 	some(c.FragmentsLate, v.odd, "%d fragments late")
@@ -170,10 +172,27 @@ func (v *verdict) control(c *Case, e Evidence) {
 	}
 	switch {
 	case most < badControl:
-		v.wrong("the control reached %.3f of its prediction, less than %.2f: links, phases or the machine differ from the assumptions of the prediction", got, badControl)
+		v.wrong(controlReached+"%s: links, phases or the machine differ from the assumptions of the prediction", lessThan(got, badControl))
 	case got < minControl:
-		v.odd("the control reached %.3f of its prediction, less than %.2f: the machine slows all cases down, and those with short phases most: no ratio is resolved", got, minControl)
+		v.odd(controlReached+"%s: if the machine is the cause, cases with short phases lose most, and no ratio is resolved", lessThan(got, minControl))
 	}
+}
+
+// controlReached begins what is said of a control below its prediction: no other case is wrong for that.
+const controlReached = "the control reached "
+
+// Slow reports whether all that is wrong with a case is that it is the control, and below its prediction.
+func (c Case) Slow() bool {
+	return c.Control && len(c.Reasons) == 1 && strings.HasPrefix(c.Reasons[0], controlReached)
+}
+
+// lessThan writes a share with as many digits as show that it is below a limit.
+func lessThan(x, limit float64) string {
+	digits := 3
+	for fmt.Sprintf("%.*f", digits, x) == fmt.Sprintf("%.*f", digits, limit) && digits < 9 {
+		digits++
+	}
+	return fmt.Sprintf("%.*f of its prediction, less than %.2f", digits, x, limit)
 }
 
 // A Load is the work of a machine's processors while a worker counted, as the kernel counts it. It

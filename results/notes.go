@@ -35,19 +35,14 @@ type Note struct {
 // Notes returns the notes of a run, each text once.
 func (s Summary) Notes() []Note {
 	out := lists.Of(Grouped(s.Cases, func(c Case) []string { return c.Reasons }), func(text string) Note { return Note{Wrong, text} })
-	var open []string // as tables show them
-	for _, c := range s.Cases {
-		if c.Verdict == Unresolved && c.Complete && c.Valid {
-			open = append(open, c.Name)
-		}
-	}
+	open := lists.Where(s.Cases, func(c Case) bool { return c.Verdict == Unresolved && c.Complete && c.Valid }) // as tables show them
+	names := strings.Join(lists.Of(open, func(c Case) string { return c.Name }), ", ")
 	switch {
-	case len(open) > 0 && once(s.Cases, open):
-		out = append(out, Note{Unresolved, strings.Join(open, ", ") + ": " + again + "."})
+	case len(open) > 0 && !slices.ContainsFunc(open, func(c Case) bool { return c.Estimate == nil || c.Rounds != 1 }):
+		out = append(out, Note{Unresolved, names + ": " + again.String() + "."})
 	case len(open) > 0:
-		out = append(out, Note{Unresolved, strings.Join(open, ", ") +
-			": the interval is wider than " + ToleranceText() + " of the figure, or the control below its prediction, and the order of the cases may be noise. " +
-			"Measure longer (--limit, --duration), at a lower rate (--rate auto), or on a machine with less other work."})
+		out = append(out, Note{Unresolved, names + ": the interval is wider than " + ToleranceText() + " of the figure, and the order of the cases may be noise. " +
+			"Measure longer (--limit, --duration), or with less other work on the machine."})
 	}
 	return append(out, rejected(s.Slices)...)
 }

@@ -149,13 +149,16 @@ func groupsOf(n int, compared []Comparison) [][]int {
 	return out
 }
 
-// slowControl reports whether a control reached less than minControl of its prediction. A delay of
-// each phase costs a case with longer phases less than the control, so its ratio is too high.
+// slowControl reports whether a control reached less than minControl of its prediction, and the machine may be the
+// cause. A delay of each phase costs a case with longer phases less than the control, so its ratio is too high.
 func slowControl(cases []Case, all []Slice) bool {
 	return slices.ContainsFunc(cases, func(c Case) bool {
 		_, control := slicesOf(c.Name, all)
-		return c.Control && c.PredictedEfficiency > 0 && len(control) > 0 &&
-			NewInterval(lists.Of(control, Slice.efficiency)).Median < minControl*c.PredictedEfficiency
+		if !c.Control || c.PredictedEfficiency == 0 || len(control) == 0 {
+			return false
+		}
+		reached := NewInterval(lists.Of(control, Slice.efficiency)).Median / c.PredictedEfficiency
+		return reached < minControl && processorsOf(cases, all).explains(1-reached)
 	})
 }
 
@@ -182,11 +185,6 @@ func (c Case) equals(other Case) bool { return slices.Contains(c.Equal, other.Na
 
 // Open lists the names of the cases that are compared and unresolved.
 func Open(cases []Case) []string {
-	var out []string
-	for _, c := range cases {
-		if c.Compared && c.Verdict == Unresolved {
-			out = append(out, c.Name)
-		}
-	}
-	return out
+	open := lists.Where(cases, func(c Case) bool { return c.Compared && c.Verdict == Unresolved })
+	return lists.Of(open, func(c Case) string { return c.Name })
 }

@@ -157,7 +157,7 @@ func TestVerdictOf(t *testing.T) {
 		code, required int
 	}{
 		{"resolved", one(true, results.Resolved, true), exitDone, exitDone},
-		{"ordered", one(true, results.Ranked, true), exitDone, exitDone},
+		{"ordered", one(true, results.Ranked, true), exitDone, exitInvalid},
 		{"unresolved", one(true, results.Unresolved, true), exitDone, exitInvalid},
 		{"unresolved, but not compared", one(true, results.Unresolved, false), exitDone, exitDone},
 		{"wrong", one(false, results.Resolved, true), exitInvalid, exitInvalid},

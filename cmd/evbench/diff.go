@@ -31,7 +31,7 @@ func diffAction(c *cli.Context) error {
 		Worse []plandiff.Regression `json:"worse"`
 	}{d, worse}})
 	if err == nil && len(worse) > 0 {
-		err = &exitError{code: exitRegression}
+		err = gate(answer.Below)
 	}
 	return err
 }

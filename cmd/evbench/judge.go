@@ -38,10 +38,7 @@ func judgeAction(c *cli.Context) error {
 	if v.Measured == nil || v.AtMost == nil {
 		return usagef("--fail-below: there is no bound to compare with, or no exchange was measured (of rates of pairs: mpigraph with --rate)")
 	}
-	if 100*v.Measured.OfAtMost < c.Float64("fail-below") {
-		return &exitError{code: exitRegression}
-	}
-	return nil
+	return gate(answer.Sure(100 * v.Measured.OfAtMost).Beside(answer.Limit{Value: c.Float64("fail-below")}))
 }
 
 func judgeInput(c *cli.Context) (*judge.Input, error) {

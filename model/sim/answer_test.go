@@ -23,13 +23,13 @@ func TestAnswer(t *testing.T) {
 		cases     []results.Case
 		want, why string
 	}{
-		{[]results.Case{plan}, "GOOD: a would reach 72.6 % of the link rate.", "simulated, not measured: model phase"},
-		{[]results.Case{predicted}, "GOOD: a would reach 72.6 % of the link rate.",
-			"simulated, not measured: model phase; a: predicted 1.000 is what the loads of links allow; the simulation adds to each phase sim.overhead, jitter and the barrier, and gets 0.726"},
-		{[]results.Case{plan, shift}, "GOOD: a would reach 72.6 % of the link rate, the most of 2 cases; c 38.6 %, the least.", "simulated"},
+		{[]results.Case{plan}, "GOOD: “a” would reach 72.6 % of the link rate.", "simulated, not measured: model phase"},
+		{[]results.Case{predicted}, "GOOD: “a” would reach 72.6 % of the link rate.",
+			"simulated, not measured: model phase; “a”: predicted 1.000 is what the loads of links allow; the simulation adds to each phase sim.overhead, jitter and the barrier, and gets 0.726"},
+		{[]results.Case{plan, shift}, "GOOD: “a” would reach 72.6 % of the link rate, the most of 2 cases; “c” 38.6 %, the least.", "simulated"},
 		{[]results.Case{plan, simulated("b", "fors", 0.646, "leaf0-spine0"), shift},
-			"GOOD: With up to 2 dead links FORS keeps 64.6 to 72.6 % of the link rate, linear shift by port 38.6 %.", "simulated"},
-		{[]results.Case{simulated("x", "fors", 0)}, "NOT KNOWN: The rate of the links is not known, so the throughput of these plans is not known.", "simulated"},
+			"GOOD: With up to 2 dead links fors keeps 64.6 to 72.6 % of the link rate, linear-shift-ports 38.6 %.", "simulated"},
+		{[]results.Case{simulated("x", "fors", 0)}, "NOT KNOWN: The rate of the links is not known: state fabric.rate.", "simulated"},
 	} {
 		a := answerOf(tt.cases)
 		expect.True(t, a.String() == tt.want && strings.HasPrefix(strings.Join(a.Why, "; "), tt.why), "%s\nbecause %q", a, a.Why)

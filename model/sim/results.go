@@ -14,6 +14,7 @@ import (
 	"evbench/internal/parallel"
 	"evbench/internal/show"
 	"evbench/results"
+	"evbench/scheduler/schedules"
 )
 
 // The models, as results name them.
@@ -229,66 +230,68 @@ func (c *Case) cost() float64 {
 // mostSchedules is the number of schedules that the answer to a simulation compares.
 const mostSchedules = 3
 
-// simulated is the answer of a simulation. It compares the schedules by the shares of the link rate
-// that they keep. If there is one, or many, or a case has none, it names the best and the worst case.
+// simulated is the answer of a simulation: what its plans would reach, beside what a plan can.
 func simulated(cases []results.Case) *results.Answer {
-	a := &results.Answer{Cases: []string{}}
 	by := func(x, y results.Case) int { return cmp.Compare(x.MeasuredEfficiency, y.MeasuredEfficiency) }
-	most, least := slices.MaxFunc(cases, by), slices.MinFunc(cases, by)
-	a.Question, a.Verdict = "What would these plans reach?", answer.Good
-	var schedules []string
-	of := map[string][]results.Case{}
-	for _, c := range cases {
-		if of[c.Schedule] == nil {
-			schedules = append(schedules, c.Schedule)
-		}
-		of[c.Schedule] = append(of[c.Schedule], c)
-	}
-	var parts []string
-	if len(schedules) < 2 || len(schedules) > mostSchedules || len(schedules) == len(cases) || of[""] != nil {
-		parts = []string{fmt.Sprintf("%s would reach %.1f %% of the link rate", most.Name, 100*most.MeasuredEfficiency)}
-		if len(cases) > 1 {
-			parts = append(parts, fmt.Sprintf("the most of %d cases; %s %.1f %%, the least", len(cases), least.Name, 100*least.MeasuredEfficiency))
-		}
-		schedules = nil
-	}
-	for i, name := range schedules {
-		low, high := slices.MinFunc(of[name], by).MeasuredEfficiency, slices.MaxFunc(of[name], by).MeasuredEfficiency
-		share := fmt.Sprintf("%.1f to %.1f %%", 100*low, 100*high)
-		if len(of[name]) == 1 {
-			share = fmt.Sprintf("%.1f %%", 100*low)
-		}
-		if i == 0 {
-			share = "keeps " + share + " of the link rate"
-		}
-		parts = append(parts, fmt.Sprintf("%s %s", names.Replace(name), share))
-	}
-	if a.Sentence = strings.Join(parts, ", ") + "."; len(schedules) > 0 {
-		a.Sentence = withDead(cases) + a.Sentence
-	}
+	most := slices.MaxFunc(cases, by)
 	models := map[string]bool{}
+	e := answer.Evidence{Findings: results.Possible(cases, schedules.FORS)}
 	for _, c := range cases {
 		models[c.Simulated] = true
+		if !c.Valid && len(c.Reasons) > 0 {
+			e.Doubts = append(e.Doubts, answer.Doubt{Text: results.Quoted(c.Name) + ": " + c.Reasons[0]})
+		}
+	}
+	if reached := reached(cases, most, slices.MinFunc(cases, by)); len(cases) == 1 && len(e.Findings) == 1 && e.Findings[0].Place == answer.Below {
+		e.Why = []string{reached} // the finding names the case
+	} else {
+		e.Findings = append(e.Findings, answer.Finding{Text: reached})
 	}
 	what := "model "
 	if len(models) > 1 {
 		what = "models "
 	}
-	a.Why = []string{"simulated, not measured: " + what + strings.Join(slices.Sorted(maps.Keys(models)), " and ")}
+	e.Why = append(e.Why, "simulated, not measured: "+what+strings.Join(slices.Sorted(maps.Keys(models)), " and "))
 	if p := most.PredictedEfficiency; p > 0 && most.MeasuredEfficiency < results.GoodFrom*p {
-		a.Why = append(a.Why, fmt.Sprintf("%s: predicted %.3f is what the loads of links allow; the simulation adds to each phase sim.overhead, jitter and the barrier, and gets %.3f",
-			most.Name, p, most.MeasuredEfficiency))
+		e.Why = append(e.Why, fmt.Sprintf("%s: predicted %.3f is what the loads of links allow; the simulation adds to each phase sim.overhead, jitter and the barrier, and gets %.3f",
+			results.Quoted(most.Name), p, most.MeasuredEfficiency))
 	}
 	if most.MeasuredEfficiency == 0 {
-		a.Verdict, a.Sentence = answer.Unknown, "The rate of the links is not known, so the throughput of these plans is not known."
+		e = answer.Evidence{Doubts: []answer.Doubt{{Text: "the rate of the links is not known", Remedy: "state fabric.rate"}}, Why: e.Why}
 	}
-	a.Best(cases)
-	a.Doubt(cases, nil)
-	return a
+	return &results.Answer{Answer: answer.Decide(answer.Reach, e), Cases: []string{}}
 }
 
-// names puts names of schedules into words.
-var names = strings.NewReplacer("linear-shift-ports", "linear shift by port", "linear-shift", "linear shift", "fors", "FORS")
+// reached compares the schedules by the shares of the link rate that they keep. If there is one, or many, or a
+// case has none, it names the best and the worst case.
+func reached(cases []results.Case, most, least results.Case) string {
+	var schedules, parts []string
+	of := map[string][]float64{}
+	for _, c := range cases {
+		if of[c.Schedule] == nil {
+			schedules = append(schedules, c.Schedule)
+		}
+		of[c.Schedule] = append(of[c.Schedule], c.MeasuredEfficiency)
+	}
+	if len(schedules) < 2 || len(schedules) > mostSchedules || len(schedules) == len(cases) || of[""] != nil {
+		text := fmt.Sprintf("%s would reach %s of the link rate", results.Quoted(most.Name), show.Percent(most.MeasuredEfficiency))
+		if len(cases) > 1 {
+			text += fmt.Sprintf(", the most of %d cases; %s %s, the least", len(cases), results.Quoted(least.Name), show.Percent(least.MeasuredEfficiency))
+		}
+		return text
+	}
+	for i, name := range schedules {
+		share := show.Percent(slices.Max(of[name]))
+		if low := slices.Min(of[name]); len(of[name]) > 1 {
+			share = fmt.Sprintf("%.1f to %s", 100*low, share)
+		}
+		if i == 0 {
+			share = "keeps " + share + " of the link rate"
+		}
+		parts = append(parts, name+" "+share)
+	}
+	return withDead(cases) + strings.Join(parts, ", ")
+}
 
 // withDead says how many links are dead at most, "" where none is.
 func withDead(cases []results.Case) string {
@@ -296,13 +299,13 @@ func withDead(cases []results.Case) string {
 	if most == 0 {
 		return ""
 	}
-	return "With up to " + show.Plural(most, "dead link", "dead links") + " "
+	return "with up to " + show.Plural(most, "dead link", "dead links") + " "
 }
 
 // answerOf is the answer of a simulation, nil without cases.
 func answerOf(cases []results.Case) *results.Answer {
 	if len(cases) == 0 || slices.ContainsFunc(cases, func(c results.Case) bool { return len(c.Failovers) > 0 }) {
-		return results.NewAnswer(cases, nil, 0)
+		return results.NewAnswer(results.Setting{}, cases, nil, nil)
 	}
 	return simulated(cases)
 }

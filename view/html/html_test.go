@@ -73,7 +73,7 @@ func TestRounds(t *testing.T) {
 	page := write(t, input(s))
 	const reason, disturbed = "3 events lost</p>", "servers waited for a processor for more than 10\u00a0%"
 	inOrder(t, page,
-		"<h1>Event building: made up</h1>", `<p class="answer">NOT KNOWN: The intervals are too wide to compare linear shift, FORS (one dead`, `<p class="because">because the noise is as large`, " · 8 rounds · ", "<h2>Verdict</h2>",
+		"<h1>Event building: made up</h1>", `<p class="answer">NOT KNOWN: The intervals are too wide to compare “linear shift” and “FORS”`, " · 8 rounds · ", "<h2>Verdict</h2>",
 		"Of 5 cases: 1 control, 2 unresolved, 2 wrong. The reasons stand below the table.", ">ratio to control</th>", ">slowest server</th>", ">lost /\u00a0twice</th>",
 		`<span class="mark control">control</span>`, `<span class="mark unresolved">unresolved</span>`, `<span class="half">±0.`, `<span class="mark wrong">wrong</span>`, "</table>",
 		`<p class="note bad"><strong>wrong</strong> unsync minhop, unsync spread: `+reason, "unsync spread: link leaf0-spine1 up", "6.0\u00a0%)",

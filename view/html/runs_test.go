@@ -330,7 +330,7 @@ func InRounds(s figure.Source, cables int, r Rounds) figure.Source {
 	}
 	compared := results.Compare(cases, nil)
 	results.Assess(cases, sum.Slices, compared)
-	sum.Answer = results.NewAnswer(cases, compared, cables)
+	sum.Answer = results.NewAnswer(results.Setting{Cables: cables}, cases, sum.Slices, compared)
 	return s
 }
 

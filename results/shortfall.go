@@ -1,0 +1,216 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"evbench/builder/modes"
+	"evbench/internal/answer"
+	"evbench/internal/lists"
+)
+
+// How far below its prediction a case is still as predicted. An interval over exchanges does not hold what varies
+// between slices. The prediction of a case without phases is an upper bound: half of it is little.
+const (
+	ofExchanges = 0.10
+	ofBound     = 0.5
+	// ofLab is for links that evbench makes itself: a prediction leaves out barriers, and phases may be as short as
+	// twenty of them.
+	ofLab = 1 - badControl
+	// alike is by how much cases may differ that one reason slows.
+	alike = 0.2
+	// shortPhase is how long a phase lasts in which a barrier may count, in seconds.
+	shortPhase = 0.01
+	// much is a shortfall that is one on hosts, whatever their processors do: they are part of what is measured.
+	much = 0.5
+)
+
+// A share is how much of its prediction a case reached.
+type share struct {
+	Case
+	Interval
+	over string
+}
+
+// place is where it lies beside its prediction, less a tolerance.
+func (s share) place(tolerance float64) answer.Place {
+	f, l := answer.Figure{Value: s.Median, Lo: math.NaN(), Hi: math.NaN()}, answer.Limit{Value: 1, Tolerance: tolerance}
+	if s.Known() {
+		f.Lo, f.Hi = *s.Lo, *s.Hi
+	}
+	switch {
+	case s.Mode != modes.Sync:
+		l = answer.Limit{Value: ofBound}
+	case s.over == OverExchanges:
+		l.Tolerance = max(l.Tolerance, ofExchanges)
+	}
+	return f.Beside(l)
+}
+
+func (r *reading) place(s share) answer.Place {
+	if r.hosts() {
+		return s.place(Tolerance)
+	}
+	return s.place(ofLab)
+}
+
+func (r *reading) short(s share) bool { return r.place(s) == answer.Below }
+
+// efficiency is the efficiency of a case over the slices that count.
+func (r *reading) efficiency(c Case) (Interval, string) {
+	return valuesOf(lists.Where(r.all, func(s Slice) bool { return s.Case == c.Name && s.Counts() && s.Efficiency > 0 }), Slice.efficiency)
+}
+
+// shares are those of the cases that have a prediction, in their order.
+func (r *reading) shares() (out []share) {
+	for _, c := range r.cases {
+		i, over := r.efficiency(c)
+		if p := c.PredictedEfficiency; p > 0 && i.N > 0 && !c.changes() {
+			i.Median /= p
+			if i.Known() {
+				i.Lo, i.Hi = new(*i.Lo/p), new(*i.Hi/p)
+			}
+			out = append(out, share{c, i, over})
+		}
+	}
+	return out
+}
+
+// shortfalls are the cases that stay below their prediction: those that are known to, and those that the machine
+// may have slowed. What slows all cases alike is one finding; no ratio to the control shows it. Where only ratios
+// are asked for, that is none.
+func (r *reading) shortfalls(subjects []int, ratios bool) (known, doubted []answer.Finding) {
+	add := func(s share, f answer.Finding) {
+		if f.Place = answer.Below; r.doubts(1 - s.Median) {
+			f.Cause, f.Doubts = "", []answer.Doubt{{Text: r.machine().sign, Remedy: r.quieter()}}
+			doubted = append(doubted, f)
+			return
+		}
+		known = append(known, f)
+	}
+	all := r.shares()
+	short := lists.Where(all, r.short)
+	if s, ok := r.together(all, short); ok && (len(all) > 1 || r.single()) {
+		if f := r.every(s, all); ratios {
+			doubted = append(doubted, answer.Finding{Text: f.Text, Place: answer.Across})
+		} else {
+			add(s, f)
+		}
+	} else {
+		for _, s := range short {
+			add(s, answer.Finding{Text: fmt.Sprintf("%s reaches %.0f %% of %s, %.0f %% was predicted", s.called(), 100*s.Median*s.PredictedEfficiency, r.rate(), 100*s.PredictedEfficiency)})
+		}
+	}
+	for _, i := range subjects {
+		if c := r.cases[i]; len(known) == 0 && c.behind() && !slices.ContainsFunc(all, func(s share) bool { return s.Name == c.Name && s.place(Tolerance) == answer.At }) {
+			known = append(known, answer.Finding{Place: answer.Below,
+				Text: fmt.Sprintf("%s reaches %.0f %% of %s, %.0f %% was predicted", Quoted(c.Name), 100*c.Estimate.Median, r.reference(), 100*c.PredictedRatio)})
+		}
+	}
+	return known, doubted
+}
+
+// together reports whether all cases in phases are short, and all cases by about as much: the one in the middle.
+func (r *reading) together(all, short []share) (share, bool) {
+	if len(short) == 0 || slices.ContainsFunc(all, func(s share) bool { return s.Mode == modes.Sync && !r.short(s) }) {
+		return share{}, false
+	}
+	middle := slices.SortedFunc(slices.Values(short), func(a, b share) int { return cmp.Compare(a.Median, b.Median) })[(len(short)-1)/2]
+	return middle, !slices.ContainsFunc(all, func(s share) bool { return math.Abs(s.Median/middle.Median-1) > alike })
+}
+
+// every states that all cases are as short as one of them, and what can be the cause.
+func (r *reading) every(s share, all []share) (f answer.Finding) {
+	limit := "that rate"
+	if f.Text = r.only(s.Case).Text; len(all) > 1 {
+		f.Text = fmt.Sprintf("every case reaches %.0f %% of its prediction", 100*s.Median)
+		if r.hosts() && !slices.ContainsFunc(all, func(s share) bool { return s.PredictedEfficiency < 1-Tolerance }) {
+			f.Text += " (" + r.rate() + ")"
+		} else {
+			limit = "the stated rate"
+		}
+	} else if s.PredictedEfficiency < 1-Tolerance {
+		f.Text += fmt.Sprintf(", %.0f %% was predicted", 100*s.PredictedEfficiency)
+	}
+	if r.doubts(1 - s.Median) {
+		return f
+	}
+	if s.N > 1 && s.over == OverRounds && s.HalfWidth() <= alike*s.Median {
+		f.Text += ", in all rounds alike"
+	}
+	causes := []string{"barriers"}
+	if r.hosts() {
+		causes = []string{"a link", "a host", limit}
+	}
+	m, phase := r.machine(), s.MeasuredSec/float64(s.Exchanges*uint64(max(1, s.Phases)))
+	switch {
+	case m.sign != "" && m.delay > maxDelay:
+		f.Cause = or(append(causes, "this machine ("+m.text()+")"))
+	case s.Exchanges > 0 && phase < shortPhase && s.Mode == modes.Sync:
+		f.Cause = or(append(lists.Where(causes, func(c string) bool { return c != "barriers" }), fmt.Sprintf("barriers (phases of %s)", span(phase))))
+	case m.told:
+		f.Cause = or(causes) + "; not this machine (" + m.text() + ")"
+	default:
+		f.Cause = or(causes)
+	}
+	return f
+}
+
+// behind reports whether a synchronised case stays below its prediction beside the control. The prediction of
+// another one is an upper bound.
+func (c Case) behind() bool {
+	e := c.Estimate
+	return c.Mode == modes.Sync && c.PredictedRatio > 0 && c.Verdict == Resolved && e.Of == OfRatio &&
+		e.Median+e.HalfWidth() < c.PredictedRatio-Tolerance*max(1, c.PredictedRatio)
+}
+
+// processors are what the processors of the machines say of a run themselves.
+type processors struct {
+	told  bool    // a machine did
+	delay float64 // the usual one of its slices
+	sign  string  // of a disturbance; "": there is none
+}
+
+func (p processors) text() string { return fmt.Sprintf("delay %.0f %%", 100*p.delay) }
+
+// mostRejected is the share of rejected slices from which on a machine is said to have disturbed a run.
+const mostRejected = 0.25
+
+func processorsOf(cases []Case, all []Slice) (p processors) {
+	counted := lists.Where(all, func(s Slice) bool { return s.Rejected == "" })
+	p.told = slices.ContainsFunc(counted, func(s Slice) bool { return len(s.Load) > 0 })
+	p.delay = NewStat(lists.Of(counted, func(s Slice) float64 { return s.Delay })).Median
+	rejected := lists.Many(all, func(s Slice) bool { return s.Rejected != "" && s.Rejected != repeated })
+	switch {
+	case p.delay >= Tolerance:
+		p.sign = fmt.Sprintf("servers waited %.0f %% of the time for a processor", 100*p.delay)
+	case float64(rejected) > mostRejected*float64(len(all)):
+		p.sign = fmt.Sprintf("%d of %d slices were rejected, as servers waited for processors", rejected, len(all))
+	case lists.Most(cases, func(c Case) float64 { return c.CPUBusy }) > maxBusy:
+		p.sign = fmt.Sprintf("processors were busy more than %.0f %% of the time", 100*maxBusy)
+	}
+	return p
+}
+
+// explains reports whether a machine may be the cause of such a shortfall: it says so itself, and it was no less.
+func (p processors) explains(short float64) bool {
+	const times = 2 // a phase waits for the slowest of its servers
+	return p.sign != "" && (p.delay < Tolerance || times*p.delay >= short)
+}
+
+func (r *reading) machine() processors { return processorsOf(r.cases, r.all) }
+
+// doubts reports whether a shortfall may be the machine's.
+func (r *reading) doubts(short float64) bool {
+	return r.machine().explains(short) && !(r.hosts() && short >= much)
+}
+
+// quieter is what helps against a busy machine on this fabric.
+func (r *reading) quieter() string {
+	if r.hosts() {
+		return "leave the processors to this run"
+	}
+	return "lower the rate (--rate auto)"
+}
