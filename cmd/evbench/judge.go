@@ -32,13 +32,18 @@ func judgeAction(c *cli.Context) error {
 			return err
 		}
 	}
-	if err = printed(c, answer.Document{Answer: v.Answer(), Text: v.WriteText, Fields: v}); err != nil || !c.IsSet("fail-below") {
+	a := v.Answer()
+	if err = printed(c, answer.Document{Answer: a, Text: v.WriteText, Fields: v}); err != nil || !c.IsSet("fail-below") {
 		return err
 	}
 	if v.Measured == nil || v.AtMost == nil {
 		return usagef("--fail-below: there is no bound to compare with, or no exchange was measured (of rates of pairs: mpigraph with --rate)")
 	}
-	return gate(answer.Sure(100 * v.Measured.OfAtMost).Beside(answer.Limit{Value: c.Float64("fail-below")}))
+	place := answer.Sure(100 * v.Measured.OfAtMost).Beside(answer.Limit{Value: c.Float64("fail-below")})
+	if a.Verdict == answer.Unknown {
+		place = answer.Across // the result cannot show it
+	}
+	return gate(place)
 }
 
 func judgeInput(c *cli.Context) (*judge.Input, error) {

@@ -41,7 +41,7 @@ var exitCodes = []struct {
 	{exitFailed, "failed, or what was checked is wrong"},
 	{exitUsage, "wrong use, input or nodes; nothing was done"},
 	{exitRegression, "worse than what it was compared with, or than --fail-below allows"},
-	{exitInvalid, "finished, but a case is wrong or, with --require resolved, not resolved; results are written and marked"},
+	{exitInvalid, "finished, but a case is wrong or, with --require resolved or --fail-below, not known; results are written and marked"},
 	{exitHungUp, "interrupted: the terminal was closed"},
 	{exitInterrupted, "interrupted: Ctrl-C; what was measured is written and marked incomplete"},
 	{exitUnread, "standard output was closed"},
