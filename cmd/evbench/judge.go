@@ -23,6 +23,9 @@ func judgeAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if in.Result != nil && in.Result.Collective != "" {
+		return judgeCollective(c, in)
+	}
 	v, err := proc.Made(c.Context, func() (*judge.Verdict, error) { return judge.Judge(*in) })
 	if err != nil {
 		return usage(err)
@@ -44,6 +47,24 @@ func judgeAction(c *cli.Context) error {
 		place = answer.Across // the result cannot show it
 	}
 	return gate(place)
+}
+
+// judgeCollective judges an AllGather, a reduce-scatter or an allreduce beside the best ring.
+func judgeCollective(c *cli.Context, in *judge.Input) error {
+	for _, flag := range []string{"out", "readers", "builders", "sizes"} {
+		if c.IsSet(flag) {
+			return usagef("--%s: not with a result of %s", flag, in.Result.Collective)
+		}
+	}
+	in.Flags = append(in.Flags, given(c, "tables", "engine")...)
+	v, err := judge.JudgeCollective(*in)
+	if err != nil {
+		return usage(err)
+	}
+	if err = printed(c, answer.Document{Answer: v.Answer(), Text: v.WriteText, Fields: v}); err == nil && c.IsSet("fail-below") && 100*v.Efficiency < c.Float64("fail-below") {
+		err = &exitError{code: exitRegression}
+	}
+	return err
 }
 
 func judgeInput(c *cli.Context) (*judge.Input, error) {

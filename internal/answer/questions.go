@@ -34,12 +34,13 @@ var (
 	Claims  = Question{"Is this plan what it claims to be?", "Nothing was checked."}
 
 	// Of networks, their tables and their failures.
-	Connect  = Question{"Do these tables connect all hosts?", "No pair of hosts was looked at."}
-	Exchange = Question{"Is this all-to-all exchange good for its network?", "No result was given."}
-	WhatIf   = Question{"What does the death of %s cost?", "No set of links was looked at."}
-	Over     = Question{"What does an exchange take, in the best order over the tables, when cables die?", "No set of cables was looked at."}
-	Policy   = Question{"Which policy loses least over this log of failures?", "The log holds no failure."}
-	Failures = Question{"How often do links fail, and for how long?", "The log holds no failure."}
+	Connect    = Question{"Do these tables connect all hosts?", "No pair of hosts was looked at."}
+	Exchange   = Question{"Is this all-to-all exchange good for its network?", "No result was given."}
+	Collective = Question{"Is this collective good for its network?", "No result was given."}
+	WhatIf     = Question{"What does the death of %s cost?", "No set of links was looked at."}
+	Over       = Question{"What does an exchange take, in the best order over the tables, when cables die?", "No set of cables was looked at."}
+	Policy     = Question{"Which policy loses least over this log of failures?", "The log holds no failure."}
+	Failures   = Question{"How often do links fail, and for how long?", "The log holds no failure."}
 
 	// Of machines and work.
 	Lab   = Question{"Can a lab run on this machine?", "Nothing was looked at."}

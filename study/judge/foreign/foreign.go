@@ -34,6 +34,10 @@ type Result struct {
 	// is through, with the exception in Limit.
 	Seconds float64 `json:"seconds,omitempty"`
 	Bytes   int64   `json:"bytes,omitempty"`
+	// Collective is that of another call than an all-to-all, in which each rank has a block for each other: Bytes is
+	// that of a block or, if Whole, of the blocks of all ranks.
+	Collective string `json:"collective,omitempty"`
+	Whole      bool   `json:"-"`
 	// Sized says that messages have sizes that the output does not state. Busiest is the most bytes
 	// that a rank sends or receives, with those for itself, 0 if not known.
 	Sized   bool  `json:"sized,omitempty"`
@@ -147,15 +151,20 @@ func Read(data []byte, o Options) (*Result, error) {
 	}
 	log := []byte(blanks.Replace(string(colours.ReplaceAll(data, nil))))
 	data, labels := unlabelled(log)
+	name, data, whole := collective(data)
 	f, err := formatOf(data, o.Format)
 	if err != nil {
 		return nil, err
 	}
 	r, err := f.read(data, o)
+	if err != nil && name != "" {
+		err = errors.New(programs.ReplaceAllString(err.Error(), name))
+	}
 	if r == nil || err != nil {
 		return nil, err
 	}
 	r.Format = f.name
+	r.of(name, whole)
 	r.said(log)
 	if labels {
 		r.note("the launcher's labels before its lines were taken off")

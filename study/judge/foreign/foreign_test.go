@@ -91,7 +91,7 @@ func TestReadRefuses(t *testing.T) {
 		{"imb, a mean above all", "# Benchmarking Alltoall \n# #processes = 2 \n" + imbHead + "64 1000 1.0 1.1 1.2\n", Options{}, "line 4: the slowest rank's time"},
 		{"imb, a cut row", "# Benchmarking Alltoall \n# #processes = 2 \n" + imbHead + "64 1000 1.0\n", Options{}, "not a row of five"},
 		{"nccl of no name", nccl, Options{}, "give the format nccl"},
-		{"nccl, all_gather", "# Collective test starting: all_gather_perf\n" + nccl, Options{Format: NCCL}, "is not an all-to-all"},
+		{"nccl, broadcast", "# Collective test starting: broadcast_perf\n" + nccl, Options{Format: NCCL}, "is not an all-to-all"},
 		{"nccl without ranks", nccl[strings.Index(nccl, "#\n"):], Options{Format: NCCL}, "how many ranks"},
 		{"nccl, all_reduce", strings.ReplaceAll(nccl, "none      -1", " sum      -1"), Options{Format: NCCL}, "not those of an all-to-all"},
 		{"nccl, wrong", strings.ReplaceAll(nccl, "0.09      0", "0.09      3"), Options{Format: NCCL}, "3 wrong elements"},

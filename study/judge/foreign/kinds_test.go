@@ -105,7 +105,7 @@ func TestNamed(t *testing.T) {
 		"[1] requires at least two processes\nThis test requires at least two processes\n":                                                                                                            "each process ran alone",
 		"# Benchmarking Alltoall \n# #processes = 1 \n" + imbHead + "64 1 1.0 1.0 1.0\n\n# Benchmarking Alltoall \n# #processes = 1 \n":                                                               "each process ran alone",
 		"# Benchmarking Multi-Alltoall \n# ( 2 groups of 8 processes each running simultaneous ) \n" + imbHead + "64 1 1.0 1.0 1.0\n# All processes entering MPI_Finalize\n":                          "IMB's Multi-Alltoall",
-		"# Benchmarking Allreduce \n# #processes = 2 \n# All processes entering MPI_Finalize\n":                                                                                                       "IMB's Allreduce",
+		"# Benchmarking Bcast \n# #processes = 2 \n# All processes entering MPI_Finalize\n":                                                                                                           "IMB's Bcast",
 		"# Benchmarking Alltoall \n# #processes = 2 \n" + imbHead + "0 1 1.0 1.0 1.0\n 65536 time-out.; Time limit (secs_per_sample) is over\n# All processes entering MPI_Finalize\n":                "65536 bytes: time-out: give IMB more time",
 		strings.Repeat("# Collective test starting: alltoall_perf\n#  Rank  0 Group  0 Pid  10 on node1 device  0 [0x07] GPU\n# size count type redop root time algbw busbw\n", 2):                    "each process ran alone",
 		`{"test_info": {"test": "RDMA_Write_BW_Test"}, "results": {"MsgSize": 65536, "BW_average": 96.02}}`:                                                                                           "perftest",

@@ -128,7 +128,7 @@ func TestPairsRefused(t *testing.T) {
 		{"mpigraph, other tasks", cut(mpiGraph3, "Procs\t3", "Procs\t4"), "", "in a run of 4"},
 		{"mpigraph, no number", cut(mpiGraph3, "13.000", "x"), "", "is not a number"},
 		{"mpigraph, none", cut(mpiGraph3, "13.000", "0.000"), "", "no rate from node1 to node3"},
-		{"nccl, another", cut(ncclJSON, "alltoall_perf", "all_reduce_perf"), "", "alltoall_perf did not write it"},
+		{"nccl, another", cut(ncclJSON, "alltoall_perf", "broadcast_perf"), "", "alltoall_perf did not write it"},
 		{"nccl, cut", ncclJSON[:100], NCCL, "not a report"},
 		{"nccl, interrupted", cut(ncclJSON, "end_time", "x"), "", "the run ended before"},
 		{"nccl, wrong", cut(ncclJSON, `"nwrong":0.0`, `"nwrong":2.0`), "", "2 wrong elements"},
