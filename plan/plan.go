@@ -51,6 +51,10 @@ type Plan struct {
 	// Epoch numbers the plans of one run, from 0.
 	Epoch uint32
 
+	// Rates are the slow cables, of servers and of live links. With some phases have lengths, and messages may share
+	// links in them.
+	Rates topology.Rates
+
 	// Hosts are the names of the servers, by rank, for the file; nil where the servers have none.
 	Hosts []Host
 

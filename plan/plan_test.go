@@ -234,7 +234,7 @@ func judged(t testing.TB, p *plan.Plan) *verify.Report {
 	}
 	c := p.Cost(plan.Equal, 1)
 	expect.False(t, r.Duration > 0 && float64(r.Duration) != c.Duration,
-		"%s, routing %s: the judge counts a duration of %d, the plan %v", p.Tree.Notation(), p.Routing, r.Duration, c.Duration)
+		"%s, routing %s: the judge counts a duration of %g, the plan %v", p.Tree.Notation(), p.Routing, r.Duration, c.Duration)
 	same(t, p, restored(t, text))
 	var says struct {
 		Topology, Schedule, Routing, Hash string

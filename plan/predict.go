@@ -79,7 +79,7 @@ func (p *Plan) Cost(w Weight, seed uint64) Cost {
 // cost counts messages on their paths or, where path is nil, on all paths that the tables give.
 func (p *Plan) cost(w Weight, path func(src, dst int) int) Cost {
 	c := Cost{Ideal: p.ideal(w)}
-	total := p.newLoads()
+	total, rates := p.newLoads(), p.wireRates()
 	put := func(l *loads, src, dst int) {
 		if path == nil {
 			l.share(p.Tables, src, dst, w(src, dst))
@@ -88,11 +88,13 @@ func (p *Plan) cost(w Weight, path func(src, dst int) int) Cost {
 		}
 	}
 	if p.Schedule == nil {
+		total.rate = rates
 		p.eachPair(func(src, dst int) { put(total, src, dst) })
 		c.Busiest = total.most
 		return c
 	}
 	phase := p.newLoads()
+	phase.rate = rates
 	now := 0
 	for m := range p.Schedule.All() {
 		if m.Phase != now {
@@ -135,6 +137,7 @@ type loads struct {
 	used []topology.Wire
 	path []topology.Wire // between two leaves, for reuse
 	most float64         // the largest of them
+	rate []float64       // [topology.Wire]: loads are times; nil: all are 1
 
 	over Over
 	way  []int32 // for reuse
@@ -145,6 +148,22 @@ func (p *Plan) newLoads() *loads {
 		return &loads{over: p.Over, wire: make([]float64, p.Over.Wires())}
 	}
 	return &loads{tree: p.Tree, leaf: p.Tree.LeafOfRanks(), wire: make([]float64, p.Tree.AllWires())}
+}
+
+// wireRates are the shares of the link rate of all wires; nil: all are 1.
+func (p *Plan) wireRates() []float64 {
+	if len(p.Rates.Hosts)+len(p.Rates.Slow) == 0 {
+		return nil
+	}
+	out := slices.Repeat([]float64{1}, p.Tree.AllWires())
+	for _, h := range p.Rates.Hosts {
+		out[p.Tree.FromServer(h.Rank)], out[p.Tree.ToServer(h.Rank)] = h.Share, h.Share
+	}
+	for _, x := range p.Rates.Slow {
+		up := p.Tree.UpWire(x.Link)
+		out[up], out[up+1] = x.Share, x.Share
+	}
+	return out
 }
 
 func (l *loads) add(src, dst, path int, size float64) {
@@ -178,6 +197,9 @@ func (l *loads) share(tables *routing.Tables, src, dst int, size float64) {
 }
 
 func (l *loads) put(w topology.Wire, size float64) {
+	if l.rate != nil {
+		size /= l.rate[w]
+	}
 	if l.wire[w] == 0 {
 		l.used = append(l.used, w)
 	}

@@ -46,7 +46,7 @@ func isName(s string) bool {
 }
 
 func restore(f *verify.File) (*Plan, error) {
-	p := &Plan{Tree: f.Tree, Routing: f.Routing, Bound: boundOf(f), Unreachable: f.Tree.Severed()}
+	p := &Plan{Tree: f.Tree, Routing: f.Routing, Bound: boundOf(f), Unreachable: f.Tree.Severed(), Rates: f.Rates}
 	stated := slices.SortedFunc(slices.Values(f.Unreachable), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 	if all := f.Tree.Unreachable(); slices.Equal(stated, all) {
 		p.Unreachable = all // 0.1.0 stated also those without a message

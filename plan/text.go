@@ -66,6 +66,12 @@ func (p *Plan) NameLines() string {
 			fmt.Fprintf(&b, "# %s %s %d %d\n", verify.CableKey, own.LinkName(own.LinkOf(id)), port[0], port[1])
 		}
 	}
+	for _, h := range p.Rates.Hosts {
+		fmt.Fprintf(&b, "# %s server%d %.9g\n", verify.SlowKey, p.Tree.Position(h.Rank), h.Share)
+	}
+	for _, x := range p.Rates.Slow {
+		fmt.Fprintf(&b, "# %s %s %.9g\n", verify.SlowKey, own.LinkName(x.Link), x.Share)
+	}
 	order := lists.Count[int](len(p.Hosts))
 	slices.SortStableFunc(order, func(a, b int) int { return p.Hosts[a].Order - p.Hosts[b].Order })
 	for _, r := range order {

@@ -61,11 +61,15 @@ func (t *Tree) WithRoles(readers, builders string) (*Tree, error) {
 	return &v, nil
 }
 
-var roleRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(server|leaf)(\d{1,7})(?:-(\d{1,7}))?$`) })
+var roleRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(server|leaf|h)(\d{1,7})(?:-(\d{1,7}))?$`) })
+
+// spanRE are hosts as networks of notations call them, which number them as servers.
+var spanRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bh(\d+)-(\d+)\b`) })
 
 // chosen returns the servers in a list, by rank.
 func (t *Tree) chosen(role, list string) ([]bool, error) {
 	in, none := make([]bool, t.Servers()), true
+	list = spanRE().ReplaceAllString(list, "h[$1-$2]")
 	items := strings.Split(list, ",")
 	if strings.Contains(list, "[") {
 		var err error
@@ -78,6 +82,9 @@ func (t *Tree) chosen(role, list string) ([]bool, error) {
 			item = fmt.Sprintf("leaf0-%d", t.leaves-1)
 		}
 		m := roleRE().FindStringSubmatch(item)
+		if m != nil && m[1] == "h" && t.names != nil {
+			m = nil
+		}
 		if ranks := t.hosted(item); m == nil && len(ranks) > 0 {
 			for _, rank := range ranks {
 				in[rank], none = true, false
@@ -97,8 +104,8 @@ func (t *Tree) chosen(role, list string) ([]bool, error) {
 			last, _ = strconv.Atoi(m[3])
 		}
 		most := t.leaves - 1
-		if m[1] == "server" {
-			most = t.leaves*t.ports - 1
+		if m[1] != "leaf" {
+			m[1], most = "server", t.leaves*t.ports-1
 		}
 		if first > last {
 			return nil, fmt.Errorf("%ss %q: the first is above the last", role, item)

@@ -32,39 +32,65 @@ func planTables(c *cli.Context) error {
 		return anyWay(c)
 	}
 	var watch stopwatch
-	watch.stage("tables")
-	s, t, job, err := networkAndTables(c)
+	x, err := toOrder(c, &watch)
+	if err == nil && c.IsSet("sizes") {
+		return planSized(c, x, &watch)
+	}
+	if err == nil {
+		err = x.plan(c)
+	}
 	if err != nil {
 		return err
 	}
+	return x.write(c, &watch)
+}
+
+// An ordering is the messages of an exchange over tables, and the order planned.
+type ordering struct {
+	s   *netfile.Source
+	t   *lft.Tables
+	job network.Job
+	o   order.Options
+	*order.Plan
+}
+
+func toOrder(c *cli.Context, watch *stopwatch) (*ordering, error) {
+	watch.stage("tables")
+	s, t, job, err := networkAndTables(c)
+	if err != nil {
+		return nil, err
+	}
 	if err := checkPlans(len(job.Nodes), 1); err != nil {
-		return err
+		return nil, err
 	}
 	o := order.Options{Nodes: job.Nodes, Host: job.Host, Drop: c.Bool("drop-unreachable")}
 	if o.Reads, err = ranksOf(c, "readers", s.Net, job.Nodes); err == nil {
 		o.Builds, err = ranksOf(c, "builders", s.Net, job.Nodes)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	watch.stage("order")
-	if o.Drop, err = leftOut(c, s, t, o); err != nil {
-		return err
-	}
-	if c.IsSet("sizes") {
-		return planSized(c, s, t, job, o, &watch)
-	}
-	p, err := proc.Made(c.Context, func() (*order.Plan, error) { return order.Make(c.String("topology"), t, o) })
-	if err != nil {
+	o.Drop, err = leftOut(c, s, t, o)
+	return &ordering{s: s, t: t, job: job, o: o}, err
+}
+
+func (x *ordering) plan(c *cli.Context) (err error) {
+	if x.Plan, err = proc.Made(c.Context, func() (*order.Plan, error) { return order.Make(c.String("topology"), x.t, x.o) }); err != nil {
 		return notDelivered(c, err)
 	}
+	x.Plan.Hosts = namesIn(x.s, x.job)
+	return nil
+}
+
+func (x *ordering) write(c *cli.Context, watch *stopwatch) error {
 	watch.stage("")
-	p.Hosts = namesIn(s, job)
+	p := x.Plan
 	write := p.WriteText
 	if c.String("format") == "json" {
 		write = p.WriteJSON
 	}
-	return writePlan(c, &watch, write, func(w io.Writer) {
+	return writePlan(c, watch, write, func(w io.Writer) {
 		f := p.Figures()
 		a := p.Answer(f)
 		if name := c.String("out"); name != "" && name != "-" && !strings.HasSuffix(name, ".gz") && c.String("format") != "json" { // what mpi wrap reads
@@ -102,20 +128,20 @@ func anyWay(c *cli.Context) error {
 }
 
 // planSized plans when each fragment of an exchange starts whose sizes differ.
-func planSized(c *cli.Context, s *netfile.Source, t *lft.Tables, job network.Job, o order.Options, watch *stopwatch) error {
-	if n := len(job.Nodes); n > mostSized {
+func planSized(c *cli.Context, x *ordering, watch *stopwatch) error {
+	if n := len(x.job.Nodes); n > mostSized {
 		return usagef("--sizes: %d hosts; evbench plans sizes over given tables for at most %d", n, mostSized)
 	}
-	bytes, err := sizesOver(c, s.Net, job.Nodes)
+	bytes, err := sizesOver(c, x.s.Net, x.job.Nodes)
 	if err != nil {
 		return err
 	}
-	p, err := proc.Made(c.Context, func() (*order.Sized, error) { return order.MakeSized(c.String("topology"), t, o, bytes) })
+	p, err := proc.Made(c.Context, func() (*order.Sized, error) { return order.MakeSized(c.String("topology"), x.t, x.o, bytes) })
 	if err != nil {
 		return notDelivered(c, err)
 	}
 	watch.stage("")
-	p.Hosts = namesIn(s, job)
+	p.Hosts = namesIn(x.s, x.job)
 	return writePlan(c, watch, p.WriteText, func(w io.Writer) { _ = p.Answer().WriteText(w) })
 }
 
@@ -237,7 +263,7 @@ func ranksOf(c *cli.Context, flag string, n *network.Network, nodes []network.No
 	if !c.IsSet(flag) {
 		return nil, nil
 	}
-	job, err := netfile.ReadHosts(c.String(flag), n)
+	job, err := netfile.ReadRole(c.String(flag), n)
 	return order.Ranks(nodes, job.Nodes), wrongIn("--"+flag, err)
 }
 

@@ -12,6 +12,7 @@ const (
 	kinds  = 4     // needs that a profile tells apart: it multiplies the profiles
 	wider  = 3     // lengths tried for a need: itself, and the next that other links fill
 	trials = 64    // profiles tried
+	budget = 5e7   // of all trials, in phases that messages look at: some seconds
 	finer  = 0.002 // by which part the next one takes longer, at least
 	round  = 1e-9
 )
@@ -33,18 +34,25 @@ type profile struct {
 // long ones, and ejection places those that are left. It returns the shortest order found, or the one given.
 func (p *Problem) inLengths(best *Schedule, steps int) *Schedule {
 	time, need := p.Time(best), p.needs()
-	least, last, work := p.Bound().Steps, 0.0, 0
+	least, last, tried, work := p.Bound().Steps, 0.0, 0, 0
 	limit := min(max(leastSteps/10, cmp.Or(steps, DefaultSteps)*p.Messages()), mostSteps)
 	for _, x := range p.profiles(need, time) {
-		if x.time >= time*(1-round) || time <= least*(1+round) || work >= trials {
+		if x.time >= time*(1-round) || time <= least*(1+round) || tried == trials || work > budget {
 			break
 		}
 		if x.time < last*(1+finer) {
 			continue
 		}
 		last = x.time
+		n := x.all()
+		if n*len(p.sends) > 4*budget {
+			break
+		}
 		s, lengths := p.greedyIn(x)
-		if n := x.all(); len(lengths) > n && steps >= 0 {
+		work += n * len(p.sends) / 4
+		if len(lengths) > n && steps >= 0 {
+			limit := min(limit, budget/2/max(1, n))
+			work += n * limit
 			if settled := p.settleIn(s, need, lengths, n, limit); settled != nil {
 				s = settled
 			}
@@ -52,7 +60,7 @@ func (p *Problem) inLengths(best *Schedule, steps int) *Schedule {
 		if t := p.Time(s); t < time*(1-round) {
 			best, time = s, t
 		}
-		work += 1 + trials*x.all()*len(p.sends)/much
+		tried++
 	}
 	return best
 }
@@ -199,7 +207,7 @@ func (p *Problem) greedyIn(x profile) (*Schedule, []float64) {
 		}
 		left -= f.phase(s, lengths[s.Phases])
 	}
-	return s.squeezed(), lengths
+	return s.Squeezed(), lengths
 }
 
 // settleIn places all messages in the first n steps of some lengths, or returns nil.
@@ -218,11 +226,11 @@ func (p *Problem) settleIn(s *Schedule, need, lengths []float64, n, limit int) *
 		return nil
 	}
 	e.s.Phases, e.s.Made = n, "ejection"
-	return e.s.squeezed()
+	return e.s.Squeezed()
 }
 
-// squeezed leaves out steps without messages.
-func (s *Schedule) squeezed() *Schedule {
+// Squeezed leaves out steps without messages.
+func (s *Schedule) Squeezed() *Schedule {
 	number := make([]int32, s.Phases)
 	for _, k := range s.phase {
 		if k != None {
@@ -246,7 +254,7 @@ func (s *Schedule) squeezed() *Schedule {
 // inSteps is how long steps take at least in which hosts send and receive one message each, with the loads of links.
 // A link whose messages take some time in all is in use in as many steps at most as it has messages; in others hosts
 // send what they have more.
-func (p *Problem) inSteps(loads []int32) (time float64) {
+func (p *Problem) inSteps(loads []int32) (time float64, link int) {
 	need := p.needs()
 	of := slices.Clone(need)
 	own := make([][]float64, 2*p.Hosts) // needs of the messages of a host that sends, and receives
@@ -267,7 +275,9 @@ func (p *Problem) inSteps(loads []int32) (time float64) {
 			used += (x - last) * float64(max(0, steps[i]-int(load)))
 			last = x
 		}
-		time = max(time, used)
+		if used > time {
+			time, link = used, l
+		}
 	}
-	return time
+	return time, link
 }

@@ -26,6 +26,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/scheduler/schedules"
 	"evbench/site/lft"
 	"evbench/site/network"
@@ -201,19 +202,68 @@ func (p *Problem) way(t *lft.Tables, src, dst network.Node) ([]Link, error) {
 // rooms sets the capacity of each link. A link that is 5 % short of several messages still has room for
 // them all: rates in files are rounded.
 func (p *Problem) rooms(net *network.Network, rate float64) {
-	p.Room, p.Share = make([]int32, len(p.Links)), make([]float64, len(p.Links))
-	for i, e := range p.Links {
-		p.Room[i], p.Share[i] = 1, 1
-		r := net.Rate(e)
-		if rate == 0 || r == 0 {
-			continue
+	p.rates(func(i int) float64 {
+		if r := net.Rate(p.Links[i]); rate > 0 && r > 0 {
+			return r / rate
 		}
-		if r < rate {
-			p.Share[i] = r / rate
+		return 1
+	})
+}
+
+// rates sets the capacity of each link, by its rate over that of a message.
+func (p *Problem) rates(rate func(link int) float64) {
+	p.Room, p.Share = make([]int32, len(p.Links)), make([]float64, len(p.Links))
+	for i := range p.Links {
+		p.Room[i], p.Share[i] = 1, 1
+		if r := rate(i); r < 1 {
+			p.Share[i] = r
 		} else if i >= 2*p.Hosts { // a host has one message at a time
-			p.Room[i] = int32(min(r/rate+0.05, math.MaxInt16))
+			p.Room[i] = int32(min(r+0.05, math.MaxInt16))
 		}
 	}
+}
+
+// Along returns the problem of messages whose paths are known: way appends the links between switches, by number. rate is
+// what a link carries, in messages at once; links begin with those by which hosts send, then those by which they receive.
+func Along(hosts, links int, meets func(src, dst int) bool, way func(to []int32, src, dst int) []int32, rate func(link int) float64) *Problem {
+	p := &Problem{Hosts: hosts, Links: make([]Link, 2*hosts+links), block: lists.Count[int32](hosts), place: make([]int32, hosts), begin: []int32{0}}
+	for src := range hosts {
+		p.from = append(p.from, []int32{int32(src)})
+		for dst := range hosts {
+			mask, at := uint64(0), len(p.over)
+			if meets(src, dst) {
+				mask, p.over = 1, way(p.over, src, dst)
+			}
+			for i := at; i < len(p.over); i++ {
+				p.over[i] += int32(2 * hosts)
+			}
+			p.sends, p.begin = append(p.sends, mask), append(p.begin, int32(len(p.over)))
+		}
+	}
+	p.rates(rate)
+	return p
+}
+
+// Phased returns a schedule of so many phases.
+func (p *Problem) Phased(made string, phases int, phase func(src, dst int) int) *Schedule {
+	s := newSchedule(p.Hosts, made)
+	s.Phases = phases
+	p.each(func(_, src, dst int) { s.phase[src*p.Hosts+dst] = int32(phase(src, dst)) })
+	return s
+}
+
+// Shorter returns a schedule that takes less time than one given, where links are slow and one is found, or the one given.
+func (p *Problem) Shorter(s *Schedule, steps int) *Schedule {
+	b := p.Bound()
+	if !p.slow() || p.Time(s) <= b.Steps*(1+round) {
+		return s
+	}
+	if work := b.Time * float64(len(p.sends)); work <= much || work > 4*budget {
+		if g := p.fill(b.Time); p.Time(g) < p.Time(s)*(1-round) {
+			s = g
+		}
+	}
+	return p.inLengths(s, steps)
 }
 
 func (p *Problem) entry(src, dst int) int { return int(p.block[src])*p.Hosts + dst }
@@ -267,6 +317,8 @@ type Bound struct {
 	Load int     // its messages
 	// Steps is how long every order in steps takes at least, where slow messages need long ones: Time, or more.
 	Steps float64
+	// Host is the witness of Steps, a link, and HostLoad its messages.
+	Host, HostLoad int
 }
 
 // Bound returns the most time that one link needs; of several such links, one between switches. Where steps have
@@ -283,9 +335,11 @@ func (p *Problem) Bound() (b Bound) {
 			b.Time, b.Link, b.Load = time, l, int(load)
 		}
 	}
-	b.Steps = b.Time
+	b.Steps, b.Host, b.HostLoad = b.Time, b.Link, b.Load
 	if slow {
-		b.Steps = max(b.Time, p.inSteps(loads))
+		if time, link := p.inSteps(loads); time > b.Time*(1+round) {
+			b.Steps, b.Host, b.HostLoad = time, link, int(loads[link])
+		}
 	}
 	return b
 }
@@ -394,13 +448,10 @@ func Best(p *Problem, steps int) *Schedule {
 	if best != nil && least <= b.Steps {
 		return best
 	}
-	g := p.fill(b.Time)
-	if slow {
-		if best == nil || p.Time(g) < least {
-			best = g
-		}
-		return p.inLengths(best, steps)
+	if slow && best != nil {
+		return p.Shorter(best, steps)
 	}
+	g := p.fill(b.Time)
 	high := g.Phases
 	if best != nil {
 		high = min(high, int(least))

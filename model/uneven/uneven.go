@@ -8,13 +8,12 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 
 	"evbench/internal/answer"
 	"evbench/internal/lists"
 	"evbench/internal/show"
+	"evbench/model/order"
 	"evbench/plan"
-	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
@@ -26,66 +25,163 @@ type Slower struct {
 	Hosts        []topology.SlowHost
 	Faster       bool    // as in topology.Rates, where no least number of phases is known
 	Tree         float64 // where one is: the bound of the tree, whose links carry less than the network's
-	Least        float64 // no exchange takes less; 0: not known
-	Phased       float64 // no plan takes less, whose phases last as long as their slowest message
+	Least        float64 // no plan in phases takes less, whatever messages share in them; 0: not known
 	Time, Other  float64 // of the plan, and of the one that uses all slow links; 0: not known
-	proof                // of Phased
+	proof                // of Least
 	unit         string  // of times
+}
+
+// A proof says what proves a bound: its name, and sentences.
+type proof struct {
+	of  string
+	why []string
 }
 
 // Build is plan.Build for a tree with slow links and hosts: of the plans that use slow links and those
 // that take them for dead it returns the one that takes less time. A plan that does not choose paths
-// uses them, and its time is not known.
-//
-// No plan takes less than the bound of the tree with whole links, nor than a slow host needs for its
-// messages, one after the other, nor than InPhases.
+// uses them.
 func Build(t *topology.Tree, o plan.Options, r topology.Rates) (*plan.Plan, *Slower, error) {
 	least, by := 0.0, proof{} // the bound of the first plan, which uses all links
 	p, s, err := Around(t, r.Slow, "message times", func(t *topology.Tree) (*plan.Plan, float64, error) {
 		p, err := plan.Build(t, o)
-		if err != nil || !p.Pinned() {
+		if err != nil {
 			return p, 0, err
 		}
+		p.Rates = topology.Rates{Hosts: r.Hosts, Slow: lists.Where(r.Slow, func(x topology.SlowLink) bool { return t.LinkAlive(x.Link) })}
 		if least == 0 {
-			least, by = float64(p.Bound.Phases), proof{[]string{p.Proof()}, []string{"bound proven by " + p.Proof()}}
+			least, by = whole(p, len(r.Hosts)+len(r.Slow) > 0), proof{p.Proof(), []string{"bound proven by " + p.Proof()}}
+		}
+		if !p.Pinned() {
+			return p, 0, nil
 		}
 		if o.Schedule != schedules.FORS {
-			return p, Time(p.Schedule, t, r), nil
+			return p, p.Cost(plan.Equal, 0).Duration, nil
 		}
-		keep := o.OnePath || cmp.Or(o.Objective, schedules.FewestPhases) != schedules.FewestPhases
-		if made := Gather(p.Schedule, t, r, p.Bound.Phases, keep); made != p.Schedule {
-			p.Schedule = made
-			p.Paths, err = routing.CountPaths(t, p.AllPaths()), p.Judge()
+		if shared := Share(p.Schedule, t, p.Rates); shared != p.Schedule {
+			p.Schedule, p.Bound = shared, scheduler.Bound{} // which is of phases without shared links
+			err = p.Judge()
 		}
-		return p, Time(p.Schedule, t, r), err
+		return p, p.Cost(plan.Equal, 0).Duration, err
 	})
 	if s == nil {
 		return p, s, err
 	}
 	s.Hosts, s.Faster, s.Least = r.Hosts, r.Faster, least
 	if r.Faster && r.Least > 0 {
-		s.Tree, s.Faster, s.Least = least, false, math.Ceil(r.Least*(1-1e-9))
-		by = proof{[]string{scheduler.KindLP}, []string{"no routes load the fullest cable less, by its rate"}}
-		for rank := range t.Servers() {
-			if n := float64(t.Load(rank)); n >= s.Least {
-				s.Least, by = n, proof{[]string{scheduler.KindServer}, []string{fmt.Sprintf("%s has %.6g messages to send or to receive", t.HostName(rank), n)}}
-			}
+		s.Tree, s.Faster, s.Least = least, false, r.Least*(1-1e-9)
+		if len(r.Hosts)+len(r.Slow) == 0 {
+			s.Least = math.Ceil(s.Least)
 		}
+		by = proof{scheduler.KindLP, []string{"no routes load the fullest cable less, by its rate"}}
 	}
 	if s.Time > 0 {
 		s.Uses = Over(p.Schedule, t, s.Uses)
 	}
-	s.Phased, _, s.proof = InPhases(t, r.Hosts, int(s.Least), r.Counted || s.Tree == 0 && !s.Faster)
-	if s.proof = by.and(s.proof); len(s.of) > 1 && len(s.why) > 1 && s.of[0] == scheduler.KindServer {
-		s.proof = proof{s.of[1:], s.why[1:]}
-	}
-	for _, h := range r.Hosts {
-		n := t.Load(h.Rank)
-		if s.Least = max(s.Least, float64(n)/h.Share); float64(n)/h.Share >= s.Phased*(1-1e-9) {
-			s.proof = proof{[]string{t.HostName(h.Rank)}, []string{fmt.Sprintf("%s has %d messages to send or to receive over a cable of %s of the link rate", t.HostName(h.Rank), n, show.Percent(h.Share))}}
+	s.Time = p.Cost(plan.Equal, o.Seed).Duration
+	s.proof = by
+	if p.Schedule != nil {
+		if b := exchange(p.Schedule, t, topology.Rates{Hosts: r.Hosts}, p.Schedule.Meets, true).Bound(); b.Steps >= s.Least {
+			s.Least, s.proof = b.Steps, hostProof(t, r.Hosts, b)
 		}
 	}
 	return p, s, err
+}
+
+// whole is the bound of a plan, in message times, which a plan attains whose phases have lengths: such a plan needs no
+// whole number for what links carry.
+func whole(p *plan.Plan, lengths bool) float64 {
+	b, t := p.Bound, p.Tree
+	if !lengths || b.Kind == scheduler.KindServer {
+		return float64(b.Phases)
+	}
+	if b.Kind == scheduler.KindLeaf {
+		links := 0
+		for id := range t.LowerLinks() {
+			if l := t.LinkOf(id); l.Leaf == b.Leaf && t.LinkAlive(l) {
+				links++
+			}
+		}
+		out, in := t.Crossing(b.Leaf)
+		return float64(max(out, in)) / float64(max(1, links))
+	}
+	return float64(b.Phases - 1)
+}
+
+// hostProof says which host needs as long as a bound that hosts alone prove.
+func hostProof(t *topology.Tree, slow []topology.SlowHost, b order.Bound) proof {
+	rank := b.Host % t.Servers()
+	p, alone := proof{scheduler.KindServer, nil}, float64(b.HostLoad)
+	what := fmt.Sprintf("%s has %d messages to send or to receive", t.HostName(rank), b.HostLoad)
+	for _, h := range slow {
+		if h.Rank == rank {
+			p.of, what, alone = t.HostName(rank), what+fmt.Sprintf(" over a cable of %s of the link rate", show.Percent(h.Share)), alone/h.Share
+		}
+	}
+	if p.why = []string{what}; b.Steps > alone*(1+1e-9) {
+		p.why = append(p.why, "other hosts have more messages for slow hosts, or in phases without them")
+	}
+	return p
+}
+
+// exchange is the messages that meet of a pinned schedule over its paths or, with hosts alone, over the cables of servers.
+func exchange(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, meets func(src, dst int) bool, hosts bool) *order.Problem {
+	n, leaf, rate := t.Servers(), t.LeafOfRanks(), map[int]float64{}
+	for _, h := range r.Hosts {
+		rate[h.Rank], rate[n+h.Rank] = h.Share, h.Share
+	}
+	for _, x := range r.Slow {
+		w := 2*n + int(t.UpWire(x.Link))
+		rate[w], rate[w+1] = x.Share, x.Share
+	}
+	var wires []topology.Wire
+	return order.Along(n, t.AllWires(), meets, func(to []int32, src, dst int) []int32 {
+		if hosts || leaf[src] == leaf[dst] {
+			return to
+		}
+		_, spine := s.At(src, dst)
+		wires = t.Between(wires[:0], leaf[src], leaf[dst], t.PathOf(spine, s.Top(src, dst)))
+		return append(to, lists.Of(wires, func(w topology.Wire) int32 { return int32(w) })...)
+	}, func(link int) float64 { return cmp.Or(rate[link], 1) })
+}
+
+// phased is a schedule as one of the messages of exchange.
+func phased(p *order.Problem, s *scheduler.Schedule) *order.Schedule {
+	return p.Phased(s.Name, s.Phases, func(src, dst int) int { k, _ := s.At(src, dst); return k })
+}
+
+// Share returns a pinned schedule with the same paths that takes less time where links or hosts are slow: slow messages share
+// phases, and in these others share links. It returns s itself if it finds none.
+func Share(s *scheduler.Schedule, t *topology.Tree, r topology.Rates) *scheduler.Schedule {
+	if len(r.Hosts)+len(r.Slow) == 0 || s.Ranks > shareRanks {
+		return s
+	}
+	p := exchange(s, t, r, s.Meets, false)
+	first := phased(p, s)
+	x := p.Shorter(first, 0)
+	if x == first {
+		return s
+	}
+	out := scheduler.FromMessages(s.Name, t, true, func(yield func(scheduler.Message) bool) {
+		for m := range s.All() {
+			m.Phase = x.At(m.Src, m.Dst)
+			if !yield(m) {
+				return
+			}
+		}
+	})
+	out.Moved = s.Moved
+	return out
+}
+
+// shareRanks is up to how many servers phases are shared: a second or two.
+const shareRanks = 400
+
+// Time returns how long a pinned schedule takes where links or hosts are slow: a phase lasts as long as its slowest link
+// needs for what it carries. phases are those that have messages, of those that there are.
+func Time(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, there func(src, dst int) bool) (phases int, time float64) {
+	p := exchange(s, t, r, func(src, dst int) bool { return s.Meets(src, dst) && there(src, dst) }, false)
+	x := phased(p, s).Squeezed()
+	return x.Phases, p.Time(x)
 }
 
 // Around builds several plans and returns the fastest: with all slow links in use, and without the
@@ -144,19 +240,21 @@ func (s *Slower) Any() bool {
 }
 
 // Optimal reports whether no plan takes less time.
-func (s *Slower) Optimal() bool { return s.Time > 0 && !s.Faster && s.Time <= s.Phased*(1+1e-9) }
+func (s *Slower) Optimal() bool {
+	return s.Time > 0 && !s.Faster && s.Least > 0 && s.Time <= s.Least*(1+1e-9)
+}
 
 // Bound says how far the plan is from what no plan takes less than, "" where links and hosts are alike.
 func (s *Slower) Bound() string {
 	switch {
 	case !s.Any():
 		return ""
-	case s.Faster || s.Phased == 0 || s.Time == 0:
+	case s.Faster || s.Least == 0 || s.Time == 0:
 		return "not known"
 	case s.Optimal():
-		return fmt.Sprintf("%.6g: optimal (proven by %s)", s.Phased, strings.Join(s.of, ", "))
+		return fmt.Sprintf("%.6g: optimal (proven by %s)", s.Least, s.of)
 	}
-	return fmt.Sprintf("%.6g: gap %.6g above the bound (%s)", s.Phased, s.Time-s.Phased, strings.Join(s.of, ", "))
+	return fmt.Sprintf("%.6g: gap %.6g above the bound (%s)", s.Least, s.Time-s.Least, s.of)
 }
 
 // Answer completes an answer where links or hosts differ. takes says how long the plan takes.
@@ -169,12 +267,8 @@ func (s *Slower) Answer(a answer.Answer, takes string, t *topology.Tree) answer.
 	case s.Optimal():
 		a.Verdict, a.Sentence, a.Why = answer.Good, takes+": no plan is shorter.", s.why
 		return a
-	case s.Time > 0 && s.Phased > 0:
-		a.Sentence = fmt.Sprintf("%s: no plan takes less than %.6g, %.6g less than this one, and whether a shorter one exists is not known", takes, s.Phased, s.Time-s.Phased)
-		if s.Tree > 0 {
-			a.Sentence += "; over tables of the engine minmax an order of messages may take less"
-			a.Next = []string{answer.Typed(append(append([]string{"evbench", "plan"}, plan.TreeFlags(t)...), "--engine", "minmax")...)}
-		}
+	case s.Time > 0 && s.Least > 0:
+		a.Sentence = fmt.Sprintf("%s: no plan takes less than %.6g, %.6g less than this one, and whether a shorter one exists is not known", takes, s.Least, s.Time-s.Least)
 		a.Sentence, a.Why = a.Sentence+".", s.why
 		return a
 	}
@@ -194,9 +288,6 @@ func (s *Slower) Describe(w io.Writer, t *topology.Tree) {
 	if s.Tree > 0 {
 		fmt.Fprintf(w, "the bound of the tree, %.6g, is of planes that carry one message at a time; of the network, whose cables carry several, it is %.6g\n", s.Tree, s.Least)
 	}
-	if s.Phased > s.Least {
-		fmt.Fprintf(w, "%.6g is the bound of plans in phases, which last as long as their slowest message; that of whole links and of slow hosts is %.6g\n", s.Phased, s.Least)
-	}
 	for _, x := range s.Avoids {
 		fmt.Fprintf(w, "%s (%s of the usual rate) counts as dead: with all slow links in use the plan takes %.6g %s\n", t.LinkName(x.Link), show.Percent(x.Share), s.Other, s.unit)
 	}
@@ -210,4 +301,25 @@ func (s *Slower) Describe(w io.Writer, t *topology.Tree) {
 		}
 		fmt.Fprintf(w, "%s (%s of the usual rate) is in use: a message over it takes %.3g times as long; %.6g %s in all\n", t.LinkName(x.Link), show.Percent(x.Share), 1/x.Share, s.Time, s.unit)
 	}
+}
+
+// Over returns which of some slow links have a message. O(messages).
+func Over(s *scheduler.Schedule, t *topology.Tree, slow []topology.SlowLink) (used []topology.SlowLink) {
+	if len(slow) == 0 {
+		return nil
+	}
+	has, leaf := map[topology.Link]bool{}, t.LeafOfRanks()
+	for m := range s.All() {
+		if m.Spine != scheduler.None {
+			for _, l := range t.PathLinks(leaf[m.Src], leaf[m.Dst], t.PathOf(m.Spine, s.Top(m.Src, m.Dst))) {
+				has[l] = true
+			}
+		}
+	}
+	for _, x := range slow {
+		if has[x.Link] {
+			used = append(used, x)
+		}
+	}
+	return used
 }

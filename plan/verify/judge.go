@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"slices"
 
 	"evbench/topology"
@@ -44,7 +45,10 @@ type judge struct {
 	digest string // canonical, when the file states one
 	now    int32  // ordinal of the current phase, from 1
 	most   int32  // largest load of a wire in it
-	pairs  int    // different ordered pairs seen that are not left out
+
+	rate    []float64 // [topology.Wire]; nil: all wires have the link rate
+	longest float64   // what the current phase takes, with rates
+	pairs   int       // different ordered pairs seen that are not left out
 }
 
 func newJudge(f *File, o Options) *judge {
@@ -71,7 +75,8 @@ func newJudge(f *File, o Options) *judge {
 		}
 	}
 	j.leaveOut()
-	j.Report.ContentionChecked = j.spines != open && !o.AllowContention
+	j.rates(o.Rates)
+	j.Report.ContentionChecked = j.spines != open && !j.opt.AllowContention
 	j.noteContention()
 	return j
 }
@@ -119,8 +124,27 @@ func (j *judge) busiest() (most int) {
 
 func (j *judge) left(a, b int) bool { return j.cut != nil && j.cut[a*j.tree.Leaves()+b] }
 
+// rates sets the rates of slow cables, those given or else those of the file. With some messages may share links.
+func (j *judge) rates(given *topology.Rates) {
+	r := cmp.Or(given, &j.file.Rates)
+	if j.Report.Slow = len(r.Hosts) + len(r.Slow); j.Report.Slow == 0 {
+		return
+	}
+	j.opt.AllowContention = true
+	j.rate = slices.Repeat([]float64{1}, len(j.wires))
+	for _, h := range r.Hosts {
+		j.rate[j.tree.FromServer(h.Rank)], j.rate[j.tree.ToServer(h.Rank)] = h.Share, h.Share
+	}
+	for _, x := range r.Slow {
+		w := j.tree.UpWire(x.Link)
+		j.rate[w], j.rate[w+1] = x.Share, x.Share // the two wires of a cable are neighbours
+	}
+}
+
 func (j *judge) noteContention() {
 	switch {
+	case j.spines != open && j.rate != nil:
+		j.note("where cables are slow, messages may share links in long phases; the duration counts that")
 	case j.spines == open:
 		j.note("contention not checked: with routing %s the file does not say which spine a message takes", j.file.Routing)
 	case j.opt.AllowContention:

@@ -126,7 +126,7 @@ func TestThreeLevelDamage(t *testing.T) {
 				plans := podDrafts(t, m0, m1, m2)
 				for _, d := range plans {
 					r := judge(t, d.text(), verify.Options{Bound: true})
-					if len(d.cut) == 0 && (!r.Valid || !r.ContentionChecked || r.Duration != d.phases || r.Bound.Gap != d.phases-r.Bound.Phases || !r.Bound.Proven) {
+					if len(d.cut) == 0 && (!r.Valid || !r.ContentionChecked || r.Duration != float64(d.phases) || r.Bound.Gap != d.phases-r.Bound.Phases || !r.Bound.Proven) {
 						t.Fatalf("%s %s: valid plan of %d phases: %+v\n%s", d.tree.Notation(), d.kind, d.phases, r, d.text())
 					}
 				}

@@ -47,11 +47,12 @@ type File struct {
 	Tree        *topology.Tree // with the dead links
 	Unreachable [][2]int       // pairs of leaves whose messages are left out, as stated, the smaller leaf first
 	Schedule    string
-	Routing     string    // pinned, none, ecmp, spray, adaptive or a single-path engine
-	Phases      int       // as stated; 0 when not stated
-	Bound       Bound     // as stated; Phases is 0 when not stated
-	Hash        string    // as stated; "" when not stated
-	Messages    []Message // in the order of the file
+	Routing     string         // pinned, none, ecmp, spray, adaptive or a single-path engine
+	Phases      int            // as stated; 0 when not stated
+	Bound       Bound          // as stated; Phases is 0 when not stated
+	Hash        string         // as stated; "" when not stated
+	Messages    []Message      // in the order of the file
+	Rates       topology.Rates // of slow cables, as stated
 }
 
 // A Bound is a lower bound on the phases of any plan without contention, and its proof.

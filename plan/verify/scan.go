@@ -29,7 +29,7 @@ func (j *judge) scan() {
 		j.Report.Duration = 0
 	}
 	if d := j.Report.Duration; d > 0 {
-		j.Report.PredictedEfficiency = float64(j.ideal) / float64(d)
+		j.Report.PredictedEfficiency = float64(j.ideal) / d
 	}
 }
 
@@ -37,7 +37,7 @@ func (j *judge) scan() {
 // alive and free and a pair of servers that has not met. It records them as one does, and returns
 // the first other message.
 func (j *judge) usual(i int) int {
-	if j.spines != free || j.cut != nil || j.form != spineForm || j.tree.Divided() {
+	if j.spines != free || j.rate != nil || j.cut != nil || j.form != spineForm || j.tree.Divided() {
 		return i
 	}
 	t, live, seats, wires, met, now := j.tree, j.live, j.seats, j.wires, j.met, j.now
@@ -73,8 +73,8 @@ func (j *judge) endPhase() {
 	if j.most > 0 {
 		j.Report.Phases++
 	}
-	j.Report.Duration += int(j.most)
-	j.most = 0
+	j.Report.Duration += max(float64(j.most), j.longest)
+	j.most, j.longest = 0, 0
 }
 
 // gap reports the empty phases between two that follow each other in the file.
@@ -162,14 +162,16 @@ func (j *judge) meet(i int32, src, dst seat) {
 // this phase already.
 func (j *judge) put(w topology.Wire, i int32) bool {
 	l := &j.wires[w]
-	if l.phase != j.now {
-		l.phase, l.n, l.first = j.now, 1, i
-		j.most = max(j.most, 1)
-		return false
+	shared := l.phase == j.now
+	if !shared {
+		l.phase, l.n, l.first = j.now, 0, i
 	}
 	l.n++
 	j.most = max(j.most, l.n)
-	return true
+	if j.rate != nil {
+		j.longest = max(j.longest, float64(l.n)/j.rate[w])
+	}
+	return shared
 }
 
 func (j *judge) leaves(i int32, src, dst seat) {

@@ -165,7 +165,7 @@ func keyed(fields, known []string, at map[string]int, line int) (key, value stri
 	}
 	key, value = fields[0], strings.Join(fields[1:], " ")
 	switch first, again := at[key]; {
-	case key == SwitchKey || key == CableKey:
+	case key == SwitchKey || key == CableKey || key == SlowKey:
 		return key, value, nil
 	case strings.HasPrefix(key, "x-"):
 		return "", "", nil
@@ -211,16 +211,53 @@ func (h *header) value(key, value string) (err error) {
 		h.switches = append(h.switches, value)
 	case CableKey:
 		h.cables = append(h.cables, value)
+	case SlowKey:
+		h.slow = append(h.slow, value)
 	}
 	return err
 }
 
 // SwitchKey is the key of the lines "x-switch leaf0 NAME" with the network's names of switches, and
-// CableKey of the lines "x-cable leaf0-spine3/1 16 2" with the ports at the ends of parallel cables.
+// CableKey of the lines "x-cable leaf0-spine3/1 16 2" with the ports at the ends of parallel cables. SlowKey is that of the
+// lines "x-slow server5 0.32" and "x-slow leaf0-spine1 0.5" with the shares of the link rate of slower cables.
 const (
 	SwitchKey = "x-switch"
 	CableKey  = "x-cable"
+	SlowKey   = "x-slow"
 )
+
+// rates are those of the slow cables.
+func (h *header) rates(t *topology.Tree) (r topology.Rates, err error) {
+	at := t.Positions()
+	t = t.Named(nil)
+	for _, line := range h.slow {
+		f := strings.Fields(line)
+		share := 0.0
+		if len(f) == 2 {
+			share, _ = strconv.ParseFloat(f[1], 64)
+		}
+		if !(share > 0 && share < 1) {
+			return r, fmt.Errorf("%s %q: write a server or a link, and its share of the link rate, 0 to 1", SlowKey, shorten([]byte(line)))
+		}
+		if n, server := strings.CutPrefix(f[0], "server"); server {
+			position, err := strconv.Atoi(n)
+			rank := slices.Index(at, position)
+			if err != nil || rank < 0 {
+				return r, fmt.Errorf("%s: no server %q", SlowKey, shorten([]byte(f[0])))
+			}
+			r.Hosts = append(r.Hosts, topology.SlowHost{Rank: rank, Share: share})
+			continue
+		}
+		links, err := t.Links(f[0])
+		if err != nil {
+			return r, fmt.Errorf("%s: %w", SlowKey, err)
+		}
+		for _, l := range links {
+			r.Slow = append(r.Slow, topology.SlowLink{Link: l, Share: share})
+		}
+	}
+	return r, nil
+}
 
 // named gives a tree the names of the header, if each switch has one. The names are for people; the
 // ports also find the cables in a network.

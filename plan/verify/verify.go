@@ -59,6 +59,9 @@ type Options struct {
 	AllowContention bool
 	// Bound recomputes the lower bound from its witness.
 	Bound bool
+	// Rates are the slow cables of the network; nil: those of the file. Where there are some, phases have lengths, and
+	// messages may share links in them.
+	Rates *topology.Rates
 	// First is how many offences are kept in full. 0 means 10.
 	First int
 	// Live is the tree of the plan with the network's dead links and names; nil: the file's dead
@@ -134,8 +137,10 @@ type Report struct {
 	// ContentionChecked says that every wire was checked for one message a phase.
 	ContentionChecked bool `json:"contention_checked"`
 	// Duration is the sum over the phases of the largest number of messages on one wire, server
-	// wires included. 0 where the file does not know the spines (routing none, ecmp, spray).
-	Duration int `json:"duration"`
+	// wires included, over its share of the link rate. 0 where the file does not know the spines (routing none, ecmp, spray).
+	Duration float64 `json:"duration"`
+	// Slow is how many cables are slower than the link rate.
+	Slow int `json:"slow_cables,omitempty"`
 	// PredictedEfficiency is the most messages of one server (S-1 when none is
 	// left out) over Duration, or 0 without a duration.
 	PredictedEfficiency float64 `json:"predicted_efficiency"`
@@ -211,7 +216,7 @@ func (f *Findings) write(w io.Writer) {
 
 func (r *Report) writeFigures(w io.Writer) {
 	if r.Duration > 0 {
-		fmt.Fprintf(w, "duration %d message times, predicted efficiency %.3f\n", r.Duration, r.PredictedEfficiency)
+		fmt.Fprintf(w, "duration %.6g message times, predicted efficiency %.3f\n", r.Duration, r.PredictedEfficiency)
 	}
 	if b := r.Bound; b != nil && b.Proven {
 		fmt.Fprintf(w, "bound %d proven by %s: %s\n", b.Phases, b.Kind, r.distance())

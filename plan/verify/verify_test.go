@@ -132,8 +132,8 @@ func TestAgainstSecondJudge(t *testing.T) {
 		if d.routing == "ecmp" || d.routing == "none" {
 			duration = 0
 		}
-		expect.MustTrue(t, maps.Equal(counts, r.Counts) && r.Duration == duration,
-			"counts %v, duration %d; second judge %v, %d\n%s", r.Counts, r.Duration, counts, duration, d.text())
+		expect.MustTrue(t, maps.Equal(counts, r.Counts) && r.Duration == float64(duration),
+			"counts %v, duration %g; second judge %v, %d\n%s", r.Counts, r.Duration, counts, duration, d.text())
 		total := 0
 		for _, n := range counts {
 			total += n

@@ -173,6 +173,17 @@ func HostsText(list string) (text []byte, name string, err error) {
 
 // ReadHosts reads hosts of a network from a file, or the list itself.
 func ReadHosts(list string, n *network.Network) (network.Job, error) {
+	return readHosts(list, n, network.ReadJob)
+}
+
+var spanRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(server|h)(\d+)-(\d+)\b`) })
+
+// ReadRole is ReadHosts for the hosts that read, or build, which may be one: also server0-8 or h0-8.
+func ReadRole(list string, n *network.Network) (network.Job, error) {
+	return readHosts(spanRE().ReplaceAllString(list, "$1[$2-$3]"), n, network.ReadSome)
+}
+
+func readHosts(list string, n *network.Network, read func(io.Reader, *network.Network) (network.Job, error)) (network.Job, error) {
 	text, name, err := HostsText(list)
 	if err != nil {
 		return network.Job{}, err
@@ -180,7 +191,7 @@ func ReadHosts(list string, n *network.Network) (network.Job, error) {
 	plain, _, err := network.Addresses(string(text), n)
 	var job network.Job
 	if err == nil {
-		job, err = network.ReadJob(strings.NewReader(plain), n)
+		job, err = read(strings.NewReader(plain), n)
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", name, err)

@@ -2,6 +2,7 @@ package network
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"net/netip"
@@ -54,6 +55,15 @@ func AllHosts(n *Network) Job {
 // hosts and adapters, an adapter listed twice, and adapters with different numbers of ranks, are
 // errors.
 func ReadJob(r io.Reader, n *Network) (Job, error) {
+	job, err := ReadSome(r, n)
+	if err == nil && job.Hosts() < 2 {
+		return Job{}, fmt.Errorf("%s: an exchange needs two", show.Plural(job.Hosts(), "host", "hosts"))
+	}
+	return job, err
+}
+
+// ReadSome is ReadJob for a part of a job's hosts, which may be one.
+func ReadSome(r io.Reader, n *Network) (Job, error) {
 	listed, err := hostlist.Read(r)
 	if err != nil {
 		return Job{}, err
@@ -69,8 +79,8 @@ func ReadJob(r io.Reader, n *Network) (Job, error) {
 			}
 		}
 	}
-	if n := len(in.hosts); n < 2 {
-		return Job{}, fmt.Errorf("%s: an exchange needs two", show.Plural(n, "host", "hosts"))
+	if len(in.hosts) == 0 {
+		return Job{}, errors.New("0 hosts: an exchange needs two")
 	}
 	return in.job()
 }

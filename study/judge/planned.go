@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"evbench/internal/lists"
 	"evbench/model/uneven"
 	"evbench/scheduler"
 	"evbench/site/network"
@@ -53,13 +52,13 @@ func (v *Verdict) planned(f *fabric, faults []fault) {
 		}
 	}
 	p, about, err := uneven.Around(f.tree, slow, "", func(t *topology.Tree) (*Planned, float64, error) {
-		s, b, err := scheduler.FORS(t, scheduler.Options{})
+		s, _, err := scheduler.FORS(t, scheduler.Options{})
 		if err != nil {
 			return nil, 0, err
 		}
-		s = uneven.Gather(s, t, r, b.Phases, false)
+		s = uneven.Share(s, t, r)
 		p := &Planned{Schedule: s.Name, made: s}
-		p.Phases, p.Efficiency = f.time(s, c)
+		p.Phases, p.Efficiency = f.time(s, r)
 		return p, 1 / p.Efficiency, nil
 	})
 	if err != nil {
@@ -76,32 +75,11 @@ func (v *Verdict) planned(f *fabric, faults []fault) {
 }
 
 // time returns how many phases of a schedule have messages of the exchange, and the share of the
-// link rate that they allow: a phase is as long as its slowest message.
-func (f *fabric) time(s *scheduler.Schedule, c *capacities) (phases int, efficiency float64) {
-	most := float64(f.traffic.most)
+// link rate that they allow: a phase is as long as its slowest link needs.
+func (f *fabric) time(s *scheduler.Schedule, r topology.Rates) (phases int, efficiency float64) {
 	if f.even && f.traffic.plain() {
-		return s.Phases, most / float64(s.Phases)
+		return s.Phases, float64(f.traffic.most) / float64(s.Phases)
 	}
-	host := lists.Make(s.Ranks, func(rank int) float64 { return f.capacity(network.End{Node: f.places.Host[rank], Port: 1}) })
-	leaf, phase := f.tree.LeafOfRanks(), make([]float64, s.Phases)
-	for src := range s.Ranks {
-		for dst := range s.Ranks {
-			if !s.Meets(src, dst) || f.traffic.size(f.job[src], f.job[dst]) == 0 {
-				continue
-			}
-			k, spine := s.At(src, dst)
-			rate := min(host[src], host[dst])
-			if spine != scheduler.None {
-				rate = min(rate, c.path(leaf[src], leaf[dst], f.tree.PathOf(spine, s.Top(src, dst))))
-			}
-			phase[k] = max(phase[k], 1/rate)
-		}
-	}
-	sum := 0.0
-	for _, x := range phase {
-		if sum += x; x > 0 {
-			phases++
-		}
-	}
-	return phases, most / sum
+	phases, time := uneven.Time(s, f.tree, r, func(src, dst int) bool { return f.traffic.size(f.job[src], f.job[dst]) > 0 })
+	return phases, float64(f.traffic.most) / time
 }

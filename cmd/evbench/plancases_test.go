@@ -1,0 +1,44 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evbench/testing/expect"
+)
+
+// TestPlanCases: plans that were wrong or refused, from ../shared beside the checkout: slow hosts, one builder, AB trees.
+func TestPlanCases(t *testing.T) {
+	cases := shared(t, "plans")
+	t.Chdir(t.TempDir())
+	python := exec.Command("python3", filepath.Join(cases, "abfat.py"))
+	if out, err := python.CombinedOutput(); err != nil {
+		t.Logf("no AB trees: %v: %s", err, out)
+	}
+	for _, tt := range []struct{ command, want string }{
+		{"plan -t CASES/slowany.net -e opensm-minhop", "GOOD: in this order the exchange takes 12 steps, the least"},
+		{"plan -t CASES/slowany.net", "takes as long as 12 messages in a row, 50.0 % of the link rate: no plan is shorter."},
+		{"plan -t CASES/slowhost.net -o p", "duration 34.375 message times, bound 34.375: optimal (proven by node005)\npaths"},
+		{"verify -t CASES/slowhost.net p", "duration 34.375 message times, predicted efficiency 0.320"},
+		{"verify p", "duration 34.375 message times, predicted efficiency 0.320"},
+		{"plan -t CASES/slowtree349.net -o p3", "GOOD: in this order the exchange takes 90.6 steps, the least that these tables allow"},
+		{"verify -t CASES/slowtree349.net -e opensm-minhop p3", "no order over these tables takes less than its 90.62"},
+		{"plan -t CASES/hyperx.net -e sssp --readers h[0-17] --builders h3", "takes 17 steps, the least"},
+		{"plan -t CASES/hyperx.net -e sssp --readers server0-17 --builders server3", "takes 17 steps, the least"},
+		{"plan -t FT(2;4,4) --readers h0-7 --builders h[8-15]", "GOOD: "},
+		{"plan -t ab4.net", "takes 16 steps"},
+		{"plan -t ab4d.net", "takes 18 steps, the least"},
+		{"plan -t ab6.net", "takes 57 steps"},
+	} {
+		args := strings.Fields(strings.ReplaceAll(tt.command, "CASES", cases))
+		name := args[min(2, len(args)-1)]
+		if _, gone := os.Stat(name); gone != nil && strings.HasPrefix(name, "ab") || testing.Short() && name == "ab6.net" {
+			continue
+		}
+		_, text := said(t, args...)
+		expect.Contains(t, text, tt.want)
+	}
+}
