@@ -146,6 +146,11 @@ const standardInput = "standard input"
 // that has nothing to say.
 func pipedResult(c *cli.Context, result string) ([]byte, error) {
 	info, err := os.Stdin.Stat()
+	if tables := c.String("tables") == "-"; tables && result == "-" {
+		return nil, usagef("--tables - and the result -: standard input is one of them")
+	} else if tables {
+		return nil, nil
+	}
 	if result != "-" && (result != "" || err != nil || info.Mode()&os.ModeNamedPipe == 0 && !info.Mode().IsRegular()) {
 		return nil, nil
 	}

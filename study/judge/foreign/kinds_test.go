@@ -137,7 +137,7 @@ func TestSweep(t *testing.T) {
 	expect.Contains(t, expect.Value(Read([]byte(w), Options{}))(t).What, "osu_alltoallw v7.4")
 	part := "# Collective test starting: alltoall_perf\n" + nccl + "# Collective test concluded: alltoall_perf\n"
 	before := strings.NewReplacer("alltoall", "all_reduce", "none      -1", "sum      -1").Replace(part)
-	for _, text := range []string{before + part, part + before} {
+	for _, text := range []string{before + part, part + before, "+ srun ./all_reduce_perf\n" + before + "+ srun ./alltoall_perf\n" + part} {
 		r := expect.Value(Read([]byte(text), Options{}))(t)
 		expect.True(t, r.Ranks == 2 && r.Seconds == 12e-6 && len(r.Notes) == 1, "%+v", r)
 	}
@@ -160,6 +160,10 @@ func TestSaid(t *testing.T) {
 		"mpirun -np 16 ./osu_alltoall\n":                                           "16 0 []",
 		"mpirun -np 1 ./a : -np 3 ./osu_alltoall\n":                                "0 0 []",
 		"mpirun -np 8 ./osu_alltoall\nmpirun -np 16 ./osu_alltoall\n":              "0 0 []",
+		"srun -N16 -n64 ./osu_alltoall\n":                                          "64 4 []",
+		"0: done\n1: done\n2: done\n":                                              "0 0 []",
+		"0: step1\n1: step2\n":                                                     "0 0 []",
+		"rank 0 runs on gpu0\nrank 1 runs on gpu1\n":                               "0 0 []",
 		"mpirun noticed nothing\n":                                                 "0 0 []",
 		" Data for node: node001\tNum slots: 2\tMax slots: 0\tNum procs: 2\n Data for node: node002\tNum slots: 2\tMax slots: 0\tNum procs: 2\n": fmt.Sprint("4 0 ", two),
 		"0: node001\n1: node001\n2: node002\n3: node002\n": fmt.Sprint("4 0 ", two),

@@ -73,6 +73,7 @@ type ncclText struct {
 	notes []string
 
 	others      []string // programs before and behind it in the log
+	named       bool     // each part says which program wrote it
 	elsewhere   bool     // in the part of one of them
 	at, columns int      // that of the time, and how many; 0: before the head
 	group       string
@@ -149,7 +150,7 @@ func ncclRows(data []byte, sure, partial bool) (*ncclText, error) {
 		}
 		return nil, fmt.Errorf("it does not name its program of nccl-tests: if that is alltoall_perf, give the format %s", NCCL)
 	}
-	x := &ncclText{}
+	x := &ncclText{named: bytes.Contains(data, []byte(ncclStart))}
 	if err := lines(data, x.line); err != nil {
 		return nil, err
 	}
@@ -189,7 +190,7 @@ func (x *ncclText) line(n int, text string, f []string) error {
 	switch {
 	case x.elsewhere || strings.HasPrefix(text, "# Collective test concluded"):
 		return nil
-	case otherNCCL.MatchString(text):
+	case !x.named && otherNCCL.MatchString(text):
 		return fmt.Errorf("line %d: %q is not an all-to-all: give only that part", n, short(text))
 	case len(f) > 2 && f[0] == "#" && f[1] == "Rank" && isCount(f[2]):
 		return x.rank(n, text, f)

@@ -72,9 +72,9 @@ var (
 )
 
 func (c *command) options(launcher string, args []string) {
-	own := launcher == "srun" || strings.HasPrefix(launcher, "flux") // -N are hosts, -c processors
+	own, hosts := launcher == "srun" || strings.HasPrefix(launcher, "flux"), 0 // -N are hosts, -c processors
 	for i, arg := range args {
-		name, value, given := strings.Cut(arg, "=")
+		name, value, given := strings.Cut(joined.ReplaceAllString(arg, "$1=$2"), "=")
 		if !given && i+1 < len(args) {
 			value = args[i+1]
 		}
@@ -88,11 +88,17 @@ func (c *command) options(launcher string, args []string) {
 			c.ranks = n
 		case slices.Contains(hostRanks, name) || name == "-N" && !own:
 			c.onHost = n
-		case own && (name == "-N" || name == "--nodes") && c.ranks%n == 0: // behind -n
-			c.onHost = c.ranks / n
+		case own && (name == "-N" || name == "--nodes"):
+			hosts = n
 		}
 	}
+	if hosts > 0 && c.onHost == 0 && c.ranks%hosts == 0 {
+		c.onHost = c.ranks / hosts
+	}
 }
+
+// joined is an option with its number, such as -n64.
+var joined = regexp.MustCompile(`^(-n|-np|-N)(\d+)$`)
 
 // lastOf returns the largest message of -m MIN:MAX or -m MAX.
 func lastOf(args []string) int64 {
@@ -156,16 +162,21 @@ func hostsIn(log []byte) []string {
 	return inOrder(at)
 }
 
-// inOrder returns the hosts of ranks 0 to the last, nil where one is missing.
+// inOrder returns the hosts of ranks 0 to the last, nil where one is missing, or all say the same.
 func inOrder(at map[int]string) (hosts []string) {
+	several := false
 	for rank := range len(at) {
-		if at[rank] == "" {
-			return nil
+		if !strings.ContainsAny(at[rank], "0123456789") || device.MatchString(at[rank]) {
+			return nil // a word
 		}
 		hosts = append(hosts, at[rank])
+		several = several || at[rank] != hosts[0]
 	}
-	if len(hosts) < 2 {
+	if !several {
 		return nil
 	}
 	return hosts
 }
+
+// device are names that ranks greet with beside those of hosts.
+var device = regexp.MustCompile(`(?i)^(?:gpu|cuda|device|core|cpu|socket|numa|thread|port|mlx|step|v)[_-]?\d`)
