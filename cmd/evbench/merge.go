@@ -16,7 +16,7 @@ func mergeAction(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return usagef("merge: name the journals of all shards")
 	}
-	m, err := sweep.Merge(c.Args().Slice())
+	m, err := sweep.Merge(c.Args().Slice(), c.Bool("any-build"))
 	if err != nil {
 		return usage(err)
 	}

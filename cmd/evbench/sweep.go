@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -76,7 +77,23 @@ type shardDone struct {
 
 func sweepHead(c *cli.Context, s sweep.Shard) (sweep.Header, error) {
 	args, _ := c.App.Metadata[metaArgs].([]string)
-	return sweep.NewHeader(fmt.Sprintf("%s %s %s", version, runtime.Version(), runtime.GOARCH), "/proc/self/exe", args, s)
+	h, err := sweep.NewHeader(fmt.Sprintf("%s %s %s", version, runtime.Version(), runtime.GOARCH), "/proc/self/exe", args, s)
+	h.Commit = commit()
+	return h, err
+}
+
+// commit is that of the checkout from which this program was built; "" where it was changed, or is unknown.
+func commit() (hash string) {
+	info, _ := debug.ReadBuildInfo() // in every program with modules
+	for _, s := range info.Settings {
+		switch s.Key + s.Value {
+		case "vcs.modifiedtrue":
+			return ""
+		case "vcs.revision" + s.Value:
+			hash = s.Value
+		}
+	}
+	return hash
 }
 
 // sweeps reports whether arguments begin with a command that supports shards.

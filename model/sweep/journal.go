@@ -3,6 +3,7 @@ package sweep
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -30,13 +31,17 @@ const Schema = "evbench/sweep/1"
 // A Header identifies the sweep of a journal.
 type Header struct {
 	Schema  string   `json:"schema"`
-	Version string   `json:"version"`         // of the program
-	Build   string   `json:"build,omitempty"` // sum of the program's file; journals of 0.1.0 have none
-	Args    []string `json:"args"`            // without those about the shard, its journal, and the display
-	Inputs  string   `json:"inputs"`          // sum of the files named by the arguments
-	Shard   string   `json:"shard"`           // "3/8"
-	Items   int      `json:"items"`           // of the sweep
-	Own     int      `json:"own"`             // of the shard
+	Version string   `json:"version"`          // of the program
+	Build   string   `json:"build,omitempty"`  // sum of the program's file; journals of 0.1.0 have none
+	Commit  string   `json:"commit,omitempty"` // from which it was built, unchanged; "" if unknown
+	Args    []string `json:"args"`             // without those about the shard, its journal, and the display
+	Inputs  string   `json:"inputs"`           // sum of the files named by the arguments
+	Shard   string   `json:"shard"`            // "3/8"
+	Items   int      `json:"items"`            // of the sweep
+	Own     int      `json:"own"`              // of the shard
+
+	// AnyBuild takes another build of the same commit, such as one with MPI, for the same program.
+	AnyBuild bool `json:"-"`
 }
 
 // differs says how another header is of another sweep, or "".
@@ -46,8 +51,12 @@ func (h *Header) differs(o *Header) string {
 		return fmt.Sprintf("arguments %q, not %q", h.Args, o.Args)
 	case h.Version != o.Version:
 		return fmt.Sprintf("evbench %s, not %s", h.Version, o.Version)
-	case h.Build != o.Build && h.Build != "" && o.Build != "":
-		return fmt.Sprintf("another build of evbench (%s, not %s)", h.Build, o.Build)
+	case h.Build != o.Build && h.Build != "" && o.Build != "" && !(o.AnyBuild && h.Commit == o.Commit && o.Commit != ""):
+		why := ""
+		if o.AnyBuild {
+			why = fmt.Sprintf(", of commit %s, not %s", cmp.Or(h.Commit, "unknown"), cmp.Or(o.Commit, "unknown"))
+		}
+		return fmt.Sprintf("another build of evbench (%s, not %s)%s", h.Build, o.Build, why)
 	case h.Inputs != o.Inputs:
 		return "the files that its arguments name were others"
 	case h.Items != o.Items:

@@ -251,8 +251,9 @@ type Merged struct {
 }
 
 // Merge reads the journals of all shards of one sweep. It refuses, by name, journals of another
-// sweep, a shard that is repeated or missing, and an unfinished one.
-func Merge(names []string) (*Merged, error) {
+// sweep, a shard that is repeated or missing, and an unfinished one. anyBuild takes journals of several builds of one
+// commit.
+func Merge(names []string, anyBuild bool) (*Merged, error) {
 	if len(names) == 0 {
 		return nil, errors.New("no journal is named")
 	}
@@ -271,6 +272,7 @@ func Merge(names []string) (*Merged, error) {
 			}
 			if len(by) == 0 {
 				m.Header, seen = *h, make([]bool, max(0, h.Items))
+				m.Header.AnyBuild = anyBuild
 			}
 			if why := h.differs(&m.Header); why != "" {
 				return fmt.Errorf("belongs to another sweep than %s: %s", names[0], why)
@@ -351,7 +353,7 @@ func (m *Merged) read(name string, head func(*Header) error, take func(item int,
 // Expect sets the sweep that the program computes now. Journals of another one are an error; a
 // different number of items is an error of Load.
 func (m *Merged) Expect(now Header) error {
-	now.Items = m.Header.Items
+	now.Items, now.AnyBuild = m.Header.Items, m.Header.AnyBuild
 	m.now = &now
 	if why := m.Header.differs(m.now); why != "" {
 		return proc.Usagef("%s: the journal belongs to another sweep: %s", m.names[0], why)

@@ -127,7 +127,7 @@ func TestResume(t *testing.T) {
 
 func squares(t *testing.T, names []string, n int) {
 	t.Helper()
-	m := expect.Value(sweep.Merge(names))(t)
+	m := expect.Value(sweep.Merge(names, false))(t)
 	expect.Must(t, m.Expect(m.Header))
 	got := map[int]int{}
 	expect.Must(t, sweep.Run(t.Context(), &sweep.Sweep{Kept: m}, sweep.Items[int]{
@@ -176,10 +176,40 @@ func TestMergeRefuses(t *testing.T) {
 		for _, name := range strings.Fields(tt.names) {
 			names = append(names, in(name))
 		}
-		_, err := sweep.Merge(names)
+		_, err := sweep.Merge(names, false)
 		expect.True(t, err != nil && strings.Contains(err.Error(), tt.want), "%s: %v, want %q", tt.names, err, tt.want)
 	}
 	squares(t, []string{in("2"), in("3"), in("1")}, 10)
+}
+
+// Journals of two builds are of one sweep where that is asked for, and both are of one commit.
+func TestMergeBuilds(t *testing.T) {
+	for _, tt := range []struct {
+		commits  [2]string
+		anyBuild bool
+		want     string
+	}{
+		{[2]string{"c", "c"}, true, ""},
+		{[2]string{"c", "c"}, false, "another build of evbench (b1, not b0)"},
+		{[2]string{"c", "d"}, true, "of commit d, not c"},
+		{[2]string{"", ""}, true, "of commit unknown, not unknown"},
+	} {
+		var names []string
+		for i, commit := range tt.commits {
+			h := headOf(sweep.Shard{I: i + 1, N: 2})
+			h.Build, h.Commit = fmt.Sprint("b", i), commit
+			j := sweep.NewJournal(filepath.Join(t.TempDir(), "x.journal"), h)
+			expect.Must(t, errors.Join(j.Load(2, 1, nil), j.Add(i, []byte("7")), j.Close()))
+			names = append(names, j.Name())
+		}
+		m, err := sweep.Merge(names, tt.anyBuild)
+		expect.ErrorIf(t, err, tt.want)
+		if err == nil {
+			h := head
+			h.Build, h.Commit = "b2", "c"
+			expect.OK(t, m.Expect(h))
+		}
+	}
 }
 
 // The journal of another sweep, of another shard and of a running process is left as it is.
@@ -250,7 +280,7 @@ func FuzzJournal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		name := filepath.Join(t.TempDir(), "x")
 		expect.Must(t, os.WriteFile(name, text, 0o600))
-		_, _ = sweep.Merge([]string{name})
+		_, _ = sweep.Merge([]string{name}, false)
 		j := sweep.NewJournal(name, headOf(sweep.Shard{I: 1, N: 1}))
 		err := j.Load(3, 3, func(int, []byte) error { return nil })
 		expect.Must(t, j.Close())
