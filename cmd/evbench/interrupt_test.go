@@ -128,6 +128,9 @@ func TestNotifyHangUp(t *testing.T) {
 		<-ctx.Done()
 	}
 	expect.Equal(t, exitCode(context.Cause(ctx), nil, io.Discard), exitHungUp, "exit code")
+	var said bytes.Buffer
+	exitCode(proc.Signal{Sig: os.Interrupt}, proc.Signal{Sig: os.Interrupt}, &said)
+	expect.Equal(t, said.String(), "evbench: interrupted\n", "the last word after Ctrl-C")
 	expect.Equal(t, exitCode(nil, fmt.Errorf("plans: %w", proc.Signal{Sig: os.Interrupt}), io.Discard), exitInterrupted, "exit code of a rank whose launcher has sent SIGUSR1")
 }
 

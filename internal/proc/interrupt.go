@@ -12,7 +12,12 @@ import (
 // A Signal is the cause of a context cancelled by a signal.
 type Signal struct{ Sig os.Signal }
 
-func (s Signal) Error() string { return s.Sig.String() }
+func (s Signal) Error() string {
+	if s.Sig == os.Interrupt {
+		return "interrupted" // its own name is a verb, beside "terminated"
+	}
+	return s.Sig.String()
+}
 
 // Notify returns a context that the first SIGINT, SIGTERM or SIGHUP cancels; a second SIGINT or
 // SIGTERM kills the program as usual. A second SIGHUP does not: the shell and the kernel each send
