@@ -121,7 +121,9 @@ type Script struct {
 	Victim int // position of a server
 	At     time.Duration
 	Reset  bool            // a cut connection is reset, else closed
+	Silent way             // which way a connection goes silent
 	Delays []time.Duration // largest delay of control messages, by server
+	Loss   float64         // share of control messages that are sent again
 	Waves  []Wave          // of strangers
 }
 

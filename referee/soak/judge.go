@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -88,8 +89,55 @@ func Judge(s *Script, seen Seen) []Finding {
 	j := &judgement{s: s, seen: seen}
 	j.process()
 	s.Kind.rule().judge(j)
+	if why := j.busy(); why != "" {
+		for i := range j.found {
+			if f := &j.found[i]; f.Slow {
+				f.Why, f.Slow = why, false
+			}
+		}
+	}
 	return j.found
 }
+
+// busy says what kept processors from the run, other than itself; "": nothing that counts.
+func (j *judgement) busy() string {
+	if j.s.Hogs > 0 {
+		return fmt.Sprintf("%d busy loops beside", j.s.Hogs)
+	}
+	return j.others()
+}
+
+func (j *judgement) others() string {
+	if j.seen.Others < 0.1 {
+		return ""
+	}
+	return fmt.Sprintf("others used %.0f %% of the processors", 100*j.seen.Others)
+}
+
+// accusation finds the server that the error of a case puts first.
+var accusation = regexp.MustCompile(`case "` + caseName + `": [^:]+: server ?(\d+)\b`)
+
+// accused returns the server that an error puts first, if any, and whether nothing was done to it.
+func accused(s *Script, said string) (server *int, falsely bool) {
+	m := accusation.FindStringSubmatch(said)
+	if m == nil {
+		return nil, false
+	}
+	at, _ := strconv.Atoi(m[1]) // digits
+	switch s.Kind {
+	case KillWorker, Cut, Stall:
+		return &at, at != s.Victim
+	case Delay:
+		return &at, at >= len(s.Delays) || s.Delays[at] < tooLate
+	}
+	return &at, true
+}
+
+// tooLate is the delay of control messages from which a server may count as lost.
+const tooLate = 500 * time.Millisecond
+
+// overtime are the words of a run that ended by a time-out.
+var overtime = regexp.MustCompile(`nothing for|nothing moved for|no sign of life|no progress|does not answer|has not (opened|reported|taken)|within`)
 
 // crash detects an abnormal end of a program.
 var crash = regexp.MustCompile(`(?m)^(panic: .*|fatal error: .*|WARNING: DATA RACE|SIG[A-Z]+: .*)$`)
@@ -143,6 +191,8 @@ const warm = 4
 
 func (j *judgement) completed() (results.Case, bool) {
 	switch {
+	case j.seen.Code == exitFailed && j.others() != "" && overtime.MatchString(j.seen.Said):
+		j.explained(j.others(), "exit code %d: %s", j.seen.Code, last(j.seen.Said))
 	case j.seen.Code != exitDone && j.seen.Code != exitInvalid:
 		j.odd("exit code %d: %s", j.seen.Code, last(j.seen.Said))
 	case j.seen.Run == nil || len(j.seen.Run.Summary.Cases) != 1:
@@ -169,10 +219,8 @@ func (j *judgement) reason(r string) {
 	few := strings.Contains(r, "whole exchanges measured")
 	switch {
 	case strings.Contains(r, "came twice"), strings.Contains(r, "corrupt"), strings.Contains(r, "events lost"): // reported before
-	case (busy || few) && j.s.Hogs > 0:
-		j.explained(fmt.Sprintf("%d busy loops beside", j.s.Hogs), "%s", r)
-	case (busy || few) && j.seen.Others >= 0.1:
-		j.explained(fmt.Sprintf("others used %.0f %% of the processors", 100*j.seen.Others), "%s", r)
+	case (busy || few) && j.busy() != "":
+		j.explained(j.busy(), "%s", r)
 	case few && len(j.s.Stops) > 0:
 		j.explained(fmt.Sprintf("stopped for %s", j.s.Stopped()), "%s", r)
 	case busy || few:
@@ -300,7 +348,7 @@ func (j *judgement) orphans() {
 func (j *judgement) late() {
 	if j.seen.Code == exitFailed && strings.Contains(j.seen.Said, "server ") {
 		for server, d := range j.s.Delays {
-			if d >= 500*time.Millisecond && names(j.seen.Said, server) {
+			if d >= tooLate && names(j.seen.Said, server) {
 				j.explained(fmt.Sprintf("messages of server %d were up to %s late", server, d), "%s", last(j.seen.Said))
 				return
 			}

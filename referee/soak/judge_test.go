@@ -198,6 +198,14 @@ func TestJudgeFinds(t *testing.T) {
 		}), "worker 2 ended with 1: evbench: EOF", ""},
 		{"late and well", late, good(), "", ""},
 		{"too late", late, ending("evbench: server 1: does not answer"), "does not answer", "messages of server 1"},
+		{"a time-out beside others", outside, by(func(_ *results.Case, s *Seen) {
+			s.Code, s.Said, s.Others = exitFailed, "evbench: server 1: nothing moved for 20s", 0.6
+		}), "server 1: nothing moved", "others used 60 %"},
+		{"slow beside others", paused, with(func(c *results.Case, s *Seen) {
+			calmly(c, s)
+			c.MeasuredSec, s.Others = 60, 0.6
+		}), "longer than its", "others used 60 %"},
+		{"a crash beside others", outside, by(func(_ *results.Case, s *Seen) { s.Code, s.Said, s.Others = exitFailed, "evbench: EOF", 0.6 }), "exit code 1: evbench: EOF", ""},
 		{"another too late", late, ending("evbench: server 2: does not answer"), "exit code 1", ""},
 	}
 	for _, tt := range tests {
@@ -212,6 +220,31 @@ func TestJudgeFinds(t *testing.T) {
 			f := found[0]
 			expect.False(t, f.Slow != (f.Anomaly() && ofTime.MatchString(f.What)), "%+v: may a slow machine cause it?", f)
 		})
+	}
+}
+
+// TestAccused: whom an error puts first, and whether that is right.
+func TestAccused(t *testing.T) {
+	for _, tt := range []struct {
+		kind    Kind
+		said    string
+		want    int // -1: nobody
+		falsely bool
+	}{
+		{Stall, "evbench: case \"chaos\": measurement, exchange 7, phase 2, barrier: server 3: no sign of life for 4s; server 1: nothing for 4s from server 3", 3, false},
+		{Cut, "evbench: case \"chaos\": measurement: server 1: nothing for 4s from server 3; server 3: EOF", 1, true},
+		{Cut, "evbench: case \"chaos\": set-up, exchange 0, connecting: server 3: control connection lost: EOF", 3, false},
+		{Delay, "evbench: case \"chaos\": measurement: server 1: no sign of life for 4s", 1, false},
+		{Delay, "evbench: case \"chaos\": measurement: server 2: no sign of life for 4s", 2, true},
+		{Links, "evbench: case \"chaos\": measurement: server 2: nothing moved", 2, true},
+		{Links, "evbench: no path between leaf0 and leaf1", -1, false},
+	} {
+		at, falsely := accused(&Script{Kind: tt.kind, Victim: 3, Delays: []time.Duration{0, time.Second, 0, 0}}, tt.said)
+		got := -1
+		if at != nil {
+			got = *at
+		}
+		expect.True(t, got == tt.want && falsely == tt.falsely, "%s: server %d, falsely %v", tt.said, got, falsely)
 	}
 }
 

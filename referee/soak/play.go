@@ -68,6 +68,7 @@ func play(ctx context.Context, o *options, s *Script) (out outcome, seen Seen, e
 	g.end(before, load)
 	out = g.outcome(time.Since(began))
 	out.Findings = Judge(s, g.seen)
+	out.Accused, out.Falsely = accused(s, g.seen.Said)
 	if out.anomalies() > 0 {
 		out.Repeat = o.repeat(s.Round)
 	}

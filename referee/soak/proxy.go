@@ -14,22 +14,33 @@ type proxy struct {
 	to       string // Unix socket of the controller
 	listener *net.TCPListener
 	most     time.Duration // largest delay of a message
+	loss     float64       // share of messages that arrive after being sent again
 
 	mu    sync.Mutex
 	rng   *rand.Rand
 	conns []net.Conn
 
-	mute    chan struct{} // closed: nothing is passed on any more
+	mute    map[way]chan struct{} // closed: nothing is passed on that way any more
 	running sync.WaitGroup
 }
 
+// A way is a direction of a control connection.
+type way string
+
+// The ways; both is for silence only.
+const (
+	both way = "both ways"
+	up   way = "to the controller"
+	down way = "to the worker"
+)
+
 // listen starts a proxy, which ends with ctx; the caller waits for it.
-func listen(ctx context.Context, to string, most time.Duration, seed uint64) (*proxy, error) {
+func listen(ctx context.Context, to string, most time.Duration, loss float64, seed uint64) (*proxy, error) {
 	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{ctx: ctx, to: to, listener: l, most: most, rng: rand.New(rand.NewPCG(seed, 0)), mute: make(chan struct{})}
+	p := &proxy{ctx: ctx, to: to, listener: l, most: most, loss: loss, rng: rand.New(rand.NewPCG(seed, 0)), mute: map[way]chan struct{}{up: make(chan struct{}), down: make(chan struct{})}}
 	p.running.Go(func() {
 		<-ctx.Done()
 		l.Close()
@@ -58,10 +69,10 @@ func (p *proxy) join(worker net.Conn) {
 		return
 	}
 	p.keep(controller)
-	var both sync.WaitGroup
-	both.Go(func() { p.pass(controller, worker) })
-	both.Go(func() { p.pass(worker, controller) })
-	both.Wait()
+	var ways sync.WaitGroup
+	ways.Go(func() { p.pass(controller, worker, p.mute[up]) })
+	ways.Go(func() { p.pass(worker, controller, p.mute[down]) })
+	ways.Wait()
 }
 
 func (p *proxy) dial() (net.Conn, error) {
@@ -97,7 +108,7 @@ type parcel struct {
 }
 
 // pass passes on the data of a connection, late but in order, and its end.
-func (p *proxy) pass(to, from net.Conn) {
+func (p *proxy) pass(to, from net.Conn, mute <-chan struct{}) {
 	parcels := make(chan parcel, 1<<12)
 	var reading sync.WaitGroup
 	reading.Go(func() {
@@ -115,34 +126,39 @@ func (p *proxy) pass(to, from net.Conn) {
 	})
 	sound := true
 	for x := range parcels {
-		if sound = sound && p.due(x.due); sound {
+		if sound = sound && p.due(x.due, mute); sound {
 			_, err := to.Write(x.data)
 			sound = err == nil
 		}
 	}
 	reading.Wait()
-	if sound = sound && p.due(time.Now()); sound {
+	if sound = sound && p.due(time.Now(), mute); sound {
 		to.Close()
 	}
 }
 
-func (p *proxy) late() time.Duration {
-	if p.most <= 0 {
-		return 0
-	}
+// late draws a delay. A lost message comes after TCP's time-out, or after a longer one if it is lost again.
+func (p *proxy) late() (d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return time.Duration(p.rng.Int64N(int64(p.most)))
+	if p.most > 0 {
+		d = time.Duration(p.rng.Int64N(int64(p.most)))
+	}
+	const again, most = 200 * time.Millisecond, 1600 * time.Millisecond
+	for wait := again; wait <= most && p.rng.Float64() < p.loss; wait *= 2 {
+		d += wait
+	}
+	return d
 }
 
 // due waits until a message is due; false if it is never passed on.
-func (p *proxy) due(at time.Time) bool {
+func (p *proxy) due(at time.Time, mute <-chan struct{}) bool {
 	select {
-	case <-p.mute:
+	case <-mute:
 	case <-p.ctx.Done():
 	case <-time.After(time.Until(at)):
 		select {
-		case <-p.mute:
+		case <-mute:
 		default:
 			return true
 		}
@@ -150,8 +166,14 @@ func (p *proxy) due(at time.Time) bool {
 	return false
 }
 
-// silence passes nothing on any more, and closes nothing.
-func (p *proxy) silence() { close(p.mute) }
+// silence passes nothing on any more that way, and closes nothing.
+func (p *proxy) silence(w way) {
+	for one, mute := range p.mute {
+		if w == one || w == both {
+			close(mute)
+		}
+	}
+}
 
 // cut breaks the connection: the worker's end is reset, or just ends.
 func (p *proxy) cut(reset bool) {

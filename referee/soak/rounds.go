@@ -34,7 +34,10 @@ func (p Plan) Round(n int) *Script {
 	return s
 }
 
-const orderedDice = 1 << 63
+const (
+	orderedDice = 1 << 63
+	controlDice = 1 << 62
+)
 
 // mayBeOrdered reports whether the reaction to dead links suits the mode, and servers have an
 // address for each spine.
@@ -137,9 +140,15 @@ func (Plan) control(d dice, s *Script) {
 	n := s.small(d)
 	s.Hosts, s.Duration = true, 4*time.Second
 	s.At, s.Reset = d.between(0, 2500*time.Millisecond), d.once(2)
+	// With dice of their own: the rest of a round is the same as before they existed.
+	own := newDice(s.Seed^controlDice, s.Round)
+	if s.Kind == Stall {
+		s.Silent = pick(own, both, up, down)
+	}
 	if s.Kind != Delay {
 		return
 	}
+	s.Loss = pick(own, 0, 0.02, 0.1)
 	s.Delays = lists.Make(n, func(i int) time.Duration { return d.between(0, pick(d, 0, 50*time.Millisecond)) })
 	for range pick(d, 1, 1, 3) {
 		s.Delays[d.IntN(n)] = d.between(100*time.Millisecond, time.Second)

@@ -41,6 +41,8 @@ type outcome struct {
 	Lost       uint64    `json:"events_lost"`
 	Duplicate  uint64    `json:"events_duplicate"`
 	ExitCode   int       `json:"exit_code"`
+	Accused    *int      `json:"accused,omitempty"` // the server that the error puts first
+	Falsely    bool      `json:"falsely,omitempty"`
 	Second     *Usage    `json:"second_quarter,omitempty"` // of the process, medians
 	Last       *Usage    `json:"last_quarter,omitempty"`
 	Findings   []Finding `json:"findings"`
@@ -136,7 +138,9 @@ func describe(s *Script) string {
 		{s.Hogs > 0, "%d busy loops", []any{s.Hogs}},
 		{len(s.Stops) > 0, "stopped %d times, %s", []any{len(s.Stops), s.Stopped()}},
 		{s.Kind == KillWorker || s.Kind == Cut || s.Kind == Stall, "server %d", []any{s.Victim}},
+		{s.Kind == Stall, "silent %s", []any{s.Silent}},
 		{s.Kind == Delay, "late by %v", []any{s.Delays}},
+		{s.Loss > 0, "%.0f %% sent again", []any{100 * s.Loss}},
 		{s.Hosts, "on loopback", nil},
 	} {
 		if x.is {
@@ -182,6 +186,8 @@ type document struct {
 	CPUs       int       `json:"cpus"`
 	LinkEvents int       `json:"link_events"`
 	Anomalies  int       `json:"anomalies"`
+	Accused    int       `json:"accused"` // rounds whose error names a server
+	Falsely    int       `json:"falsely"` // another one than that to which something was done
 	Rounds     []outcome `json:"rounds"`
 }
 
@@ -196,6 +202,12 @@ func show(w io.Writer, o *options, done []outcome) error {
 		d.Rounds = append(d.Rounds, x)
 		d.LinkEvents += x.LinkEvents
 		d.Anomalies += x.anomalies()
+		if x.Accused != nil {
+			d.Accused++
+		}
+		if x.Falsely {
+			d.Falsely++
+		}
 	}
 	if o.json {
 		return json.NewEncoder(w).Encode(d)
@@ -227,7 +239,7 @@ func (d document) print(w io.Writer) error {
 			fmt.Fprintf(w, "  again: %s\n", x.Repeat)
 		}
 	}
-	_, err := fmt.Fprintf(w, "seed %d: %d rounds, %d link events, %d anomalies\n", d.Seed, len(d.Rounds), d.LinkEvents, d.Anomalies)
+	_, err := fmt.Fprintf(w, "seed %d: %d rounds, %d link events, %d anomalies; %d servers accused, %d of them falsely\n", d.Seed, len(d.Rounds), d.LinkEvents, d.Anomalies, d.Accused, d.Falsely)
 	return err
 }
 

@@ -97,7 +97,7 @@ func (g *stage) control(ctx context.Context) error {
 		if server < len(g.s.Delays) {
 			delay = g.s.Delays[server]
 		}
-		p, err := listen(ctx, g.path(socketFile), delay, g.s.Seed+uint64(server))
+		p, err := listen(ctx, g.path(socketFile), delay, g.s.Loss, g.s.Seed+uint64(server))
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (g *stage) control(ctx context.Context) error {
 	if g.s.Kind != Delay && g.moment(time.Now()) {
 		g.hit, g.seen.Hit = time.Now(), true
 		if g.s.Kind == Stall {
-			proxies[g.s.Victim].silence()
+			proxies[g.s.Victim].silence(g.s.Silent)
 		} else {
 			proxies[g.s.Victim].cut(g.s.Reset)
 		}
