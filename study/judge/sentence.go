@@ -40,10 +40,11 @@ func (v *Verdict) evidence() answer.Evidence {
 	if v.doubt != "" {
 		e.Doubts = []answer.Doubt{{Text: v.doubt}}
 	}
-	if v.Guess != "" {
+	if guess, _, _ := strings.Cut(v.Guess, ","); guess != "" {
 		for i := range e.Findings {
-			e.Findings[i].Doubts = []answer.Doubt{{Text: "a guess: " + v.Guess}}
+			e.Findings[i].Doubts = []answer.Doubt{{Text: "a guess: " + guess}}
 		}
+		e.Why = append(e.Why, v.Guess)
 	}
 	if slices.ContainsFunc(e.Findings, func(f answer.Finding) bool { return f.Place == answer.Below && len(f.Doubts) == 0 }) {
 		for _, text := range []string{v.byTables(), v.remedy(), v.missing(), v.byOrder()} {
@@ -66,10 +67,7 @@ func (v *Verdict) evidence() answer.Evidence {
 // measured is the share that was measured, beside the possible one.
 func (v *Verdict) measured() answer.Finding {
 	m := v.Measured
-	f := answer.Finding{Text: percent(m.Efficiency) + " of the link rate was measured", Place: answer.At}
-	if v.Guess == "" { // which leaves no place for it
-		f.Text += v.assumed
-	}
+	f := answer.Finding{Text: percent(m.Efficiency) + " of the link rate was measured" + v.assumed, Place: answer.At}
 	if m.Limit != "" {
 		f.Text = "at most " + f.Text
 	}
@@ -123,14 +121,14 @@ func (v *Verdict) ofPairs() answer.Finding {
 	f := answer.Finding{Place: answer.At}
 	switch {
 	case p.Below > 0:
-		f.Text = fmt.Sprintf("no pair is slow; %d of %d share links, or have slow ones, and less than the usual %s", p.Below, p.Count, usual)
+		f.Text = fmt.Sprintf("no pair is slow; %d of %d share links and have less than the usual %s", p.Below, p.Count, usual)
 	case p.Count == 1:
 		f.Text = "the one pair is not slow, " + usual
 	default:
 		f.Text = fmt.Sprintf("none of %d pairs is slow, usually %s", p.Count, usual)
 	}
 	if v.Rate == 0 {
-		f.Doubts = []answer.Doubt{{Text: "whether all are slow is not known", Remedy: "give the rate of the links (--rate)"}}
+		f.Doubts = []answer.Doubt{{Text: "whether all are slow is not known", Remedy: "give the link rate (--rate)"}}
 	} else if p.Below == 0 {
 		f.Text += ", " + share()
 	}
