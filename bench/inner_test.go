@@ -86,14 +86,14 @@ func TestCountsPairs(t *testing.T) {
 
 // Who has not reported has no lines; what did not come has no rate; what nobody clocked took the whole span.
 func TestPairCounts(t *testing.T) {
-	clocked := []wire.Source{{}, {Bytes: 7, Took: time.Second}, {}}
+	clocked := []wire.Source{{}, {Bytes: 7, Took: time.Second}, {Resent: 3}}
 	not := []wire.Source{{Bytes: 5}, {Bytes: 6}, {}}
 	others := topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 1}).Pairs
 	got := pairCounts(controller.Outcome{Span: time.Minute, Servers: []controller.Server{
 		{Server: 10, Totals: wire.Totals{Sources: clocked}}, {Server: 11}, {Server: 12, Totals: wire.Totals{Sources: not}},
 	}}, others)
 	want := []results.PairCount{
-		{Src: 10, Dst: 12, Bytes: 5, Sec: 60}, {Src: 11, Dst: 10, Bytes: 7, Sec: 1}, {Src: 11, Dst: 12, Bytes: 6, Sec: 60}, {Src: 12, Dst: 10},
+		{Src: 10, Dst: 12, Bytes: 5, Sec: 60, Resent: 3}, {Src: 11, Dst: 10, Bytes: 7, Sec: 1}, {Src: 11, Dst: 12, Bytes: 6, Sec: 60}, {Src: 12, Dst: 10},
 	}
 	expect.Equal(t, got, want, "got")
 }

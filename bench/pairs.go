@@ -65,7 +65,11 @@ func pairCounts(o controller.Outcome, pairs iter.Seq2[int, int]) []results.PairC
 		if took == 0 && got.Bytes > 0 {
 			took = o.Span
 		}
-		out = append(out, results.PairCount{Src: from.Server, Dst: to.Server, Bytes: got.Bytes, Sec: took.Seconds()})
+		p := results.PairCount{Src: from.Server, Dst: to.Server, Bytes: got.Bytes, Sec: took.Seconds()}
+		if dst < len(from.Sources) {
+			p.Resent = from.Sources[dst].Resent
+		}
+		out = append(out, p)
 	}
 	return out
 }

@@ -68,6 +68,8 @@ type PairCount struct {
 	// unsynchronised, the time with a request open; both summed over the fragments that came. It is
 	// the whole measured part where the pair was not timed, as free-running.
 	Sec float64 `col:"seconds" unit:"s" digits:"9"`
+	// Resent is how often the network sent a segment of Src to Dst again, requests included; 0 where the transport cannot tell.
+	Resent uint64 `col:"resent" unit:"segment"`
 }
 
 // Stat is a distribution over servers.

@@ -205,7 +205,9 @@ func (r *Run) Merge() *Run {
 	}, (*LinkCount).Add)
 	out.Pairs = merged(r.Pairs, func(p PairCount) (PairCount, bool) {
 		return PairCount{Case: p.Case, Src: p.Src, Dst: p.Dst}, counts(p.Case, p.Repeat)
-	}, func(sum *PairCount, p PairCount) { sum.Bytes, sum.Sec = sum.Bytes+p.Bytes, sum.Sec+p.Sec })
+	}, func(sum *PairCount, p PairCount) {
+		sum.Bytes, sum.Sec, sum.Resent = sum.Bytes+p.Bytes, sum.Sec+p.Sec, sum.Resent+p.Resent
+	})
 	return out
 }
 

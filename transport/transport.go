@@ -134,13 +134,18 @@ type Endpoint interface {
 	// if the transport can tell, else 0.
 	Retransmits() uint64
 
-	// Moved returns two numbers, one for each direction, that grow whenever bytes of data move to or
-	// from a peer, within messages too; 0 if the transport sees whole messages only. Any goroutine
-	// may call it.
-	Moved(peer int) (out, in uint64)
+	// Moved is what has moved to and from a peer; any goroutine may call it.
+	Moved(peer int) Movement
 
 	// Close unblocks every call with ErrClosed and frees what was opened.
 	Close() error
+}
+
+// A Movement is what has moved to and from a peer since the endpoint was opened; 0 where the transport
+// cannot tell.
+type Movement struct {
+	Out, In uint64 // grow whenever bytes of data move, within messages too
+	Resent  uint64 // segments to the peer that the network sent twice, as Retransmits last saw them
 }
 
 // A PeerError says which peer's connection failed. An Endpoint returns one if it knows the peer, so

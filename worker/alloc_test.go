@@ -104,7 +104,7 @@ func (m *mirror) Wake()                                           {}
 func (m *mirror) Alloc(n int) []byte                              { return make([]byte, n) }
 func (m *mirror) Rank() int                                       { return m.rank }
 func (m *mirror) Retransmits() uint64                             { return 0 }
-func (m *mirror) Moved(int) (out, in uint64)                      { return 0, 0 }
+func (m *mirror) Moved(int) transport.Movement                    { return transport.Movement{} }
 func (m *mirror) Close() error                                    { return nil }
 func (m *mirror) Signal(_ context.Context, _ int, _ uint64) error { return nil }
 func (m *mirror) Await(_ context.Context, _ int, _ uint64) error  { return nil }

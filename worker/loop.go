@@ -32,10 +32,10 @@ type loop struct {
 	meter    meter
 	tally    tally
 	trace    *tracer
-	before   reading      // of the meter when the counted part began
-	counting chan reading // before, sent once
-	look     atomic.Bool  // the watchdog asks the loop to check for overdue work
-	flows    []flow       // by peer, at the last check
+	before   reading              // of the meter when the counted part began
+	counting chan reading         // before, sent once
+	look     atomic.Bool          // the watchdog asks the loop to check for overdue work
+	flows    []transport.Movement // by peer, at the last check
 
 	plans     plans
 	fragments *fragments
@@ -59,7 +59,7 @@ type allotted struct {
 
 func newLoop(c wire.Configure, conns Connections, d *mailbox, r *reporter, conn wire.Conn) *loop {
 	l := &loop{
-		c: c, n: len(c.Peers), conns: conns, ep: conns.Endpoint, mailbox: d, report: r, conn: conn, base: time.Now(), flows: make([]flow, len(c.Peers)),
+		c: c, n: len(c.Peers), conns: conns, ep: conns.Endpoint, mailbox: d, report: r, conn: conn, base: time.Now(), flows: make([]transport.Movement, len(c.Peers)),
 		trace: newTracer(c.Trace), counting: make(chan reading, 1), plans: plans{{epoch: c.Epoch, mode: c.Mode, row: c.Row}},
 	}
 	l.roles = c.Roles()
@@ -107,8 +107,8 @@ func (l *loop) take(ctx context.Context) error {
 func (l *loop) count(first uint64) {
 	now := l.now()
 	l.tally.start(now, first)
-	l.fragments.sources.start(now)
 	l.meter.retransmits.Store(l.ep.Retransmits())
+	l.fragments.sources.start(now, l.ep.Moved)
 	l.before = l.meter.read(now)
 	l.counting <- l.before
 }
@@ -207,22 +207,18 @@ func (l *loop) flush() error {
 func (l *loop) moves() uint64 {
 	sum := l.meter.moves.Load()
 	for peer := range l.n {
-		out, in := l.ep.Moved(peer)
-		sum += out + in
+		m := l.ep.Moved(peer)
+		sum += m.Out + m.In
 	}
 	return sum
 }
 
-// A flow is what the loop has seen of the bytes of a peer.
-type flow struct{ out, in uint64 }
-
 // flowing tells moved which peers' bytes have moved since the last call.
 func (l *loop) flowing(moved func(peer int, out, in bool)) {
 	for peer := range l.flows {
-		var f flow
-		f.out, f.in = l.ep.Moved(peer)
-		if old := l.flows[peer]; f != old {
-			moved(peer, f.out != old.out, f.in != old.in)
+		f, old := l.ep.Moved(peer), l.flows[peer]
+		if f.Out != old.Out || f.In != old.In {
+			moved(peer, f.Out != old.Out, f.In != old.In)
 		}
 		l.flows[peer] = f
 	}
@@ -261,7 +257,7 @@ func (l *loop) totals() wire.Totals {
 	t := l.tally.totals()
 	l.meter.read(l.now()).addTo(&t, l.before)
 	l.fragments.damage(&t)
-	t.Sources = l.fragments.sources.report()
+	t.Sources = l.fragments.sources.report(l.ep.Moved)
 	t.Trace = l.trace.spans(l.tally.began)
 	if l.c.Mode == modes.Unsync {
 		t.Exchanges = 0

@@ -109,12 +109,12 @@ type trickle struct {
 	of func(peer int) bool
 }
 
-func (t trickle) Moved(peer int) (out, in uint64) {
-	if !t.of(peer) {
-		return 0, 0
+func (t trickle) Moved(peer int) (m transport.Movement) {
+	if t.of(peer) {
+		m.Out = uint64(time.Now().UnixMilli())
+		m.In = m.Out
 	}
-	n := uint64(time.Now().UnixMilli())
-	return n, n
+	return m
 }
 
 // Slow is not lost: fragments of a server take three time-outs, and its bytes move; the others wait

@@ -4,14 +4,16 @@ import (
 	"time"
 
 	"evbench/controller/wire"
+	"evbench/transport"
 )
 
-// sources records, by rank, what arrived from each source in the counted part; nil if it is not
-// requested. Only report allocates.
+// sources records, by rank, what arrived from each source in the counted part, and what was sent twice to it; nil
+// if it is not requested. Only report allocates.
 type sources []source
 
 type source struct {
 	bytes   uint64
+	resent  uint64        // segments to it, before the counted part
 	awaited int           // fragments awaited
 	since   time.Duration // when the first awaited one was expected
 	took    time.Duration // time with at least one awaited, up to the last arrival
@@ -24,9 +26,9 @@ func newSources(c wire.Configure) sources {
 	return make(sources, len(c.Peers))
 }
 
-func (s sources) start(now time.Duration) {
+func (s sources) start(now time.Duration, moved func(peer int) transport.Movement) {
 	for i := range s {
-		s[i] = source{awaited: s[i].awaited, since: now}
+		s[i] = source{awaited: s[i].awaited, since: now, resent: moved(i).Resent}
 	}
 }
 
@@ -60,13 +62,13 @@ func (s sources) got(rank, bytes int) {
 	}
 }
 
-func (s sources) report() []wire.Source {
+func (s sources) report(moved func(peer int) transport.Movement) []wire.Source {
 	if s == nil {
 		return nil
 	}
 	out := make([]wire.Source, len(s))
 	for i, f := range s {
-		out[i] = wire.Source{Bytes: f.bytes, Took: f.took}
+		out[i] = wire.Source{Bytes: f.bytes, Took: f.took, Resent: moved(i).Resent - f.resent}
 	}
 	return out
 }

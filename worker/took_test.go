@@ -8,6 +8,7 @@ import (
 
 	"evbench/controller/wire"
 	"evbench/testing/expect"
+	"evbench/transport"
 )
 
 // summed is what must be kept of times: sums of equally many that follow one another, as few
@@ -97,7 +98,10 @@ func TestTallyTook(t *testing.T) {
 func TestSources(t *testing.T) {
 	s := newSources(wire.Configure{Case: wire.Case{Pairs: true, Peers: make([]wire.Peer, 3)}})
 	s.await(2, 5)
-	s.start(100)
+	resent := uint64(7)
+	moved := func(peer int) transport.Movement { return transport.Movement{Resent: resent * uint64(peer)} }
+	s.start(100, moved)
+	resent = 9
 	s.came(2, 110) // of before, but it took counted time
 	s.await(1, 120)
 	s.await(1, 130)
@@ -108,17 +112,17 @@ func TestSources(t *testing.T) {
 	s.got(1, 500)
 	s.came(1, 301)
 	s.await(1, 400)
-	want := []wire.Source{{}, {Bytes: 1500, Took: 51}, {Took: 10}}
-	expect.Equal(t, s.report(), want, "sources")
+	want := []wire.Source{{}, {Bytes: 1500, Took: 51, Resent: 2}, {Took: 10, Resent: 4}}
+	expect.Equal(t, s.report(moved), want, "sources")
 }
 
 // Nobody asked: nothing is kept, and nothing sent.
 func TestNoSources(t *testing.T) {
 	s := newSources(wire.Configure{Case: wire.Case{Peers: make([]wire.Peer, 3)}})
-	s.start(time.Second)
+	s.start(time.Second, nil)
 	s.await(1, 0)
 	s.got(1, 10)
 	s.came(1, 0)
-	got := s.report()
+	got := s.report(nil)
 	expect.True(t, s == nil && got == nil, "%v kept, %v reported", s, got)
 }

@@ -310,13 +310,15 @@ type Took struct {
 	Durations []time.Duration
 }
 
-// A Source is what one worker received from another in the counted part. All Bytes together are
+// A Source is what one worker received from another in the counted part, and what it sent twice to it. All Bytes together are
 // ReceivedBytes. The reports of 4,096 servers are below 300 KB each.
 type Source struct {
 	Bytes uint64 `json:"b"` // payload
 	// Took is how long a fragment from it was awaited, up to its last arrival; 0 if it is unknown,
 	// as free-running.
 	Took time.Duration `json:"t"`
+	// Resent are segments to it that the network sent twice.
+	Resent uint64 `json:"r,omitempty"`
 }
 
 // Error reports that a worker's case failed, in place of Finished. The worker stays in the session.

@@ -34,7 +34,7 @@ func whole() *results.Run {
 			{Case: "a", Link: "leaf0-spine3", Direction: "up", Bytes: 100, Packets: 3, Drops: 1, PlannedBytes: 98, Planned: true},
 			{Case: "a", Repeat: 1, Link: "server3-leaf0", Direction: "down", Bytes: 1 << 63},
 		},
-		Pairs:     []results.PairCount{{Case: "a, b", Repeat: 1, Src: 3, Dst: 17, Bytes: 1 << 63, Sec: 1.000000001}, {Case: "a, b", Repeat: 1, Src: 17, Dst: 3}},
+		Pairs:     []results.PairCount{{Case: "a, b", Repeat: 1, Src: 3, Dst: 17, Bytes: 1 << 63, Sec: 1.000000001, Resent: 28}, {Case: "a, b", Repeat: 1, Src: 17, Dst: 3}},
 		Exchanges: []results.ExchangeTime{{Case: "a, b", Repeat: 1, Exchanges: 4, DurationSec: 2.000000001}, {Case: "a, b", Repeat: 1, Exchange: 4, Exchanges: 1, DurationSec: 0.5}},
 		Plans:     map[string][]byte{"FORS": []byte("a plan\n"), "../up & down/2": []byte("another\n")},
 		Summary: results.Summary{Schema: results.SummarySchema, Name: "x", Complete: true, Cases: []results.Case{{Name: "healthy"}, {Name: name, Repeat: 1, Failover: "fors", Failovers: []results.Failover{
@@ -63,7 +63,7 @@ var files = map[string]string{
 	"links.csv": "case,repeat,link,direction,bytes,packets,drops,planned_bytes\n" +
 		"a,0,leaf0-spine3,up,100,3,1,98\n" +
 		"a,1,server3-leaf0,down,9223372036854775808,0,0,\n",
-	"pairs.csv":     "case,repeat,src,dst,bytes,seconds\n\"a, b\",1,3,17,9223372036854775808,1.000000001\n\"a, b\",1,17,3,0,0.000000000\n",
+	"pairs.csv":     "case,repeat,src,dst,bytes,seconds,resent\n\"a, b\",1,3,17,9223372036854775808,1.000000001,28\n\"a, b\",1,17,3,0,0.000000000,0\n",
 	"exchanges.csv": "case,repeat,exchange,exchanges,duration_s\n\"a, b\",1,0,4,2.000000001\n\"a, b\",1,4,1,0.500000000\n",
 	"trace.csv": "case,repeat,server,what,begin_s,end_s,exchange,phase,peer,spine\n" +
 		"a,0,3,barrier,0.100000000,0.200000000,7,2,,\n" +
@@ -189,7 +189,7 @@ func TestReadRefuses(t *testing.T) {
 		{"links.csv", head("links.csv") + "a,0,l,up,1,1,1,x\n", "line 2: planned_bytes"},
 		{"links.csv", "x", "links.csv: "},
 		{"pairs.csv", pairs + "a,0,3,17,1000\n", "record on line 2: wrong number of fields"},
-		{"pairs.csv", pairs + "a,0,3,x,1000,0.5\n", `line 2: dst: "x" is not a number that fits`},
+		{"pairs.csv", pairs + "a,0,3,x,1000,0.5,0\n", `line 2: dst: "x" is not a number that fits`},
 		{"pairs.csv", strings.Replace(pairs, "src", "from", 1), `line 1: no column "src"`},
 		{"exchanges.csv", exchanges + "a,0,0,1\n", "record on line 2: wrong number of fields"},
 		{"exchanges.csv", exchanges + "a,0,-1,1,0.5\n", `line 2: exchange: "-1" is not a number that fits`},
@@ -221,13 +221,13 @@ func TestReadRefuses(t *testing.T) {
 // people, too, and what is written again has the columns that were read.
 func TestOtherColumns(t *testing.T) {
 	dir := save(t, whole())
-	drops := map[string]string{"samples.csv": "late", "links.csv": "planned_bytes", "pairs.csv": "seconds", "exchanges.csv": "repeat", "failovers.csv": "phases"}
+	drops := map[string]string{"samples.csv": "late", "links.csv": "planned_bytes", "pairs.csv": "resent", "exchanges.csv": "repeat", "failovers.csv": "phases"}
 	for name, drop := range drops {
 		put(t, dir, name, other(t, files[name], drop))
 	}
 	got := expect.Value(store.Read(dir))(t)
 	want := whole()
-	want.Samples[0].Late, want.Links[0].PlannedBytes, want.Links[0].Planned, want.Pairs[0].Sec = 0, 0, false, 0
+	want.Samples[0].Late, want.Links[0].PlannedBytes, want.Links[0].Planned, want.Pairs[0].Resent = 0, 0, false, 0
 	for i := range want.Exchanges {
 		want.Exchanges[i].Repeat = 0
 	}

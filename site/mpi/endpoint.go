@@ -92,7 +92,7 @@ func (e *Endpoint) Rank() int { return e.group.Rank }
 func (e *Endpoint) Retransmits() uint64 { return 0 }
 
 // Moved is 0: MPI reports whole messages.
-func (e *Endpoint) Moved(int) (out, in uint64) { return 0, 0 }
+func (e *Endpoint) Moved(int) transport.Movement { return transport.Movement{} }
 
 // Alloc returns n bytes of C memory, which Close frees.
 func (e *Endpoint) Alloc(n int) []byte { return e.mem.alloc(n) }

@@ -185,12 +185,12 @@ func (s *standIn) simply(what string, o Order) error {
 	return err
 }
 
-func (s *standIn) Wake()                      { _ = s.simply("Wake", Order{}) }
-func (s *standIn) Close() error               { return s.simply("Close", Order{}) }
-func (s *standIn) Alloc(n int) []byte         { return make([]byte, n) }
-func (s *standIn) Rank() int                  { return s.rank }
-func (s *standIn) Retransmits() uint64        { return 0 }
-func (s *standIn) Moved(int) (out, in uint64) { return 0, 0 }
+func (s *standIn) Wake()                        { _ = s.simply("Wake", Order{}) }
+func (s *standIn) Close() error                 { return s.simply("Close", Order{}) }
+func (s *standIn) Alloc(n int) []byte           { return make([]byte, n) }
+func (s *standIn) Rank() int                    { return s.rank }
+func (s *standIn) Retransmits() uint64          { return 0 }
+func (s *standIn) Moved(int) transport.Movement { return transport.Movement{} }
 
 func (s *standIn) Signal(ctx context.Context, to int, seq uint64) error {
 	_, err := s.do(ctx, "Signal", Order{Peer: to, Seq: seq})

@@ -358,7 +358,7 @@ func (e *Endpoint) partner(ctx context.Context, rank int) (*conn, error) {
 func (e *Endpoint) Retransmits() uint64 { return e.port.resent() - e.before }
 
 // Moved is 0: the adapter reports whole messages.
-func (e *Endpoint) Moved(int) (out, in uint64) { return 0, 0 }
+func (e *Endpoint) Moved(int) transport.Movement { return transport.Movement{} }
 
 // closing is how long Close waits for messages that are done but have not arrived: signals, and
 // short messages without a receiver.

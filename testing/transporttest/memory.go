@@ -92,7 +92,7 @@ func (e *Endpoint) Alloc(n int) []byte { return make([]byte, n) }
 func (e *Endpoint) Retransmits() uint64 { return 0 }
 
 // Moved is 0: messages arrive at once.
-func (e *Endpoint) Moved(int) (out, in uint64) { return 0, 0 }
+func (e *Endpoint) Moved(int) transport.Movement { return transport.Movement{} }
 
 func (e *Endpoint) Exchange(ctx context.Context, ops []transport.Op) error {
 	if err := e.start(ctx, ops, true); err != nil {

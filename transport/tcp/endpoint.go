@@ -48,8 +48,8 @@ type Endpoint struct {
 	sig signals
 }
 
-// A moved counts the bytes of data to and from a peer. Only the holder of run writes it.
-type moved struct{ out, in atomic.Uint64 }
+// A moved is the Movement of a peer. Only the holder of run writes it.
+type moved struct{ out, in, resent atomic.Uint64 }
 
 // A polling is the connections that may continue, and the kernel's reports about them.
 type polling struct {
@@ -419,8 +419,9 @@ func (e *Endpoint) finished(t task, n int) {
 	e.done = append(e.done, t.op)
 }
 
-func (e *Endpoint) Moved(peer int) (out, in uint64) {
-	return e.moved[peer].out.Load(), e.moved[peer].in.Load()
+func (e *Endpoint) Moved(peer int) transport.Movement {
+	m := &e.moved[peer]
+	return transport.Movement{Out: m.out.Load(), In: m.in.Load(), Resent: m.resent.Load()}
 }
 
 func (e *Endpoint) left(c *conn, n int) {
@@ -475,7 +476,9 @@ func (e *Endpoint) ask(c *conn) (more bool) {
 	if err != nil {
 		return false
 	}
-	e.resent += uint64(info.Total_retrans - c.resent)
+	again := info.Total_retrans - c.resent
+	e.resent += uint64(again)
+	e.moved[c.peer].resent.Store(e.moved[c.peer].resent.Load() + uint64(again))
 	c.resent = info.Total_retrans
 	return info.Unacked+info.Notsent_bytes > 0
 }

@@ -124,14 +124,14 @@ func TestMovedWithinAMessage(t *testing.T) {
 	}
 	exchange(0, transport.Send)
 	out := uint64(0)
-	for ; out == 0; out, _ = eps[0].Moved(1) {
+	for ; out == 0; out = eps[0].Moved(1).Out {
 		runtime.Gosched()
 	}
 	expect.True(t, out < size, "all %d bytes have moved", out)
 	exchange(1, transport.Recv)
 	expect.Must(t, g.Wait())
-	out, _ = eps[0].Moved(1)
-	_, in := eps[1].Moved(0)
+	out = eps[0].Moved(1).Out
+	in := eps[1].Moved(0).In
 	expect.True(t, out > size && in == out, "%d bytes out, %d in", out, in)
 }
 
