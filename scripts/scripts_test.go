@@ -365,7 +365,7 @@ func TestRunWithoutParentSignal(t *testing.T) {
 
 // A scenario with a lab of its own is evbench's to run: no launcher starts it several times.
 func TestLabMPIRunOwnLab(t *testing.T) {
-	evbench := executable(t, t.TempDir(), "evbench", `case $1 in validate) echo "s.yaml: valid; FT(2;4,4), 16 servers, lab at 20Mbit/s per link" ;; *) echo "$*" ;; esac`+"\n")
+	evbench := executable(t, t.TempDir(), "evbench", `case $1 in validate) echo "GOOD: Scenario s.yaml is valid: FT(2;4,4), 16 servers, lab at 20Mbit/s per link" ;; *) echo "$*" ;; esac`+"\n")
 	said, code := script(t, []string{"EVBENCH=" + evbench, "MPIRUN=false"}, "./lab-mpirun", "s.yaml", "-o", "out")
 	expect.True(t, code == 0 && said == "run s.yaml -o out\n", "%d: %s", code, said)
 }

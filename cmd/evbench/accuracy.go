@@ -39,7 +39,7 @@ func accuracyAction(c *cli.Context) error {
 			break
 		}
 	}
-	if err := printed(c, answer.Document{Text: table.WriteText, Fields: table}); failed == nil {
+	if err := printed(c, answer.Document{Answer: table.Answer(), Text: table.WriteText, Fields: table}); failed == nil {
 		failed = err
 	}
 	if failed != nil {

@@ -26,7 +26,7 @@ func diffAction(c *cli.Context) error {
 	if err != nil {
 		return usagef("--fail-on: %w", err)
 	}
-	err = judged(c, true, answer.Document{Text: func(w io.Writer) error { return d.WriteText(w, worse) }, Schema: "evbench/diff/1", Fields: struct {
+	err = judged(c, true, answer.Document{Answer: d.Answer(c.Args().Get(0), c.Args().Get(1), worse), Text: d.WriteText, Schema: "evbench/diff/1", Fields: struct {
 		plandiff.Diff
 		Worse []plandiff.Regression `json:"worse"`
 	}{d, worse}})

@@ -63,11 +63,10 @@ func replayAction(c *cli.Context) error {
 	if len(script.Steps) == 0 {
 		return usagef("%s of the log, and none is replayed%s", show.Plural(len(kept), "failure", "failures"), strings.Join(append([]string{""}, left...), "; left out: "))
 	}
-	fmt.Fprintf(c.App.ErrWriter, "%s of the log, %d with those of a link within %s joined (--merge): %d replayed\n", show.Plural(len(kept), "failure", "failures"), len(merged), s.Merge, len(script.Steps))
-	for _, line := range left {
-		fmt.Fprintln(c.App.ErrWriter, "left out:", line)
+	if err := writeOut(c, script.WriteScenario); err != nil {
+		return err
 	}
-	return writeOut(c, script.WriteScenario)
+	return script.Answer(len(kept), len(merged), s.Merge, c.String("out")).WriteText(answerTo(c))
 }
 
 func historyOf(c *cli.Context, w failures.Words, cables *failures.Cables) (h *failures.History, s failures.Settings, err error) {

@@ -330,6 +330,14 @@ func writeOut(c *cli.Context, write func(io.Writer) error) error {
 	return write(c.App.Writer)
 }
 
+// answerTo is where the answer on what --out gets goes: to standard output, or where that has it itself, to standard error.
+func answerTo(c *cli.Context) io.Writer {
+	if c.String("out") == "" {
+		return c.App.ErrWriter
+	}
+	return c.App.Writer
+}
+
 // writeLong is writeOut for plans and tables, which have thousands of lines: a terminal gets the first.
 func writeLong(c *cli.Context, write func(io.Writer) error) error {
 	if _, ok := terminal(c.App.Writer); !ok || c.String("out") != "" {

@@ -187,7 +187,7 @@ func routesDiffAction(c *cli.Context) error {
 	if err != nil {
 		return usage(err)
 	}
-	return printed(c, answer.Document{Text: d.WriteText, Schema: "evbench/routes-diff/1", Fields: d})
+	return printed(c, answer.Document{Answer: d.Answer(), Text: d.WriteText, Schema: "evbench/routes-diff/1", Fields: d})
 }
 
 func routesCheckAction(c *cli.Context) error {

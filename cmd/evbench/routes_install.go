@@ -58,7 +58,7 @@ func routesInstallAction(c *cli.Context) error {
 	if err := targets[target](c, p, r); err != nil {
 		return err
 	}
-	return judged(c, true, answer.Document{Text: r.writeText, Schema: "evbench/routes-install/1", Fields: r})
+	return judged(c, true, answer.Document{Answer: r.answer(), Text: r.writeText, Schema: "evbench/routes-install/1", Fields: r})
 }
 
 func isDir(name string) error {
@@ -165,23 +165,33 @@ func loadOpenSM(c *cli.Context, routes *opensm.Routes, r *installReport) (err er
 }
 
 func (r *installReport) writeText(w io.Writer) error {
+	if r.OpenSM == nil {
+		return nil
+	}
 	var b bytes.Buffer
-	if u := r.OpenSM; u != nil {
-		u.WriteText(&b)
-	}
-	switch {
-	case r.Installed:
-		fmt.Fprintf(&b, "the switches hold these tables, read back and compared: %s entries changed in %.2f s; evbench routes undo %s brings back the former ones\n",
-			show.Commas(r.Changed), r.TookS, r.Dir)
-	case r.Files == 0:
-		fmt.Fprintln(&b, "dry run: nothing written")
-	case r.Target == "iproute":
-		fmt.Fprintf(&b, "%d files in %s; on each node: ip -force -batch NODE.batch\n", r.Files, r.Dir)
-	default:
-		fmt.Fprintf(&b, "%d files in %s: %s, %s, %s, %s\n", r.Files, r.Dir, opensm.LFTsFile, opensm.PathsFile, opensm.LIDsFile, opensm.ConfFile)
-	}
+	r.OpenSM.WriteText(&b)
 	_, err := b.WriteTo(w)
 	return err
+}
+
+// answer says where the tables are: in the switches, in files, or nowhere yet.
+func (r *installReport) answer() answer.Answer {
+	found := answer.Finding{Place: answer.At}
+	e := answer.Evidence{Next: []string{answer.Typed("evbench", "routes", "undo", r.Dir)}}
+	switch {
+	case r.Installed:
+		found.Text = fmt.Sprintf("the switches hold these tables, read back and compared: %s entries changed in %.2f s", show.Commas(r.Changed), r.TookS)
+	case r.Files == 0:
+		found.Text, e.Next = "the paths of "+r.Plan+" can be installed; this was a dry run, nothing is written", nil
+	case r.Target == "iproute":
+		found.Text = fmt.Sprintf("%d files in %s hold the routes; on each node: ip -force -batch NODE.batch", r.Files, r.Dir)
+		e.Next = nil
+	default:
+		found.Text = fmt.Sprintf("%d files in %s hold the tables; no switch has them yet", r.Files, r.Dir)
+		e.Why = []string{"OpenSM reads " + strings.Join([]string{opensm.LFTsFile, opensm.PathsFile, opensm.LIDsFile, opensm.ConfFile}, ", ")}
+	}
+	e.Findings = []answer.Finding{found}
+	return answer.Decide(answer.Install, e)
 }
 
 // An undoReport reports the restored state.

@@ -65,15 +65,19 @@ func runAction(c *cli.Context) error {
 		return quietly(at, runHere(c, name, s, at), 0)
 	}
 	planned, err := planCases(c, name, s, err)
+	var v validated
+	if err == nil && c.Bool("dry-run") {
+		v, err = validatedAs(name, s, planned)
+	}
 	switch {
 	case err != nil:
 		return quietly(at, err, c.Int("controller-rank"))
 	case c.Bool("dry-run") && at.Rank != 0:
 		return nil // rank 0 prints it
 	case c.Bool("dry-run") && c.Bool("json"):
-		return writeValidated(c.App.Writer, validatedAs(name, s, planned))
+		return writeValidated(c.App.Writer, v)
 	case c.Bool("dry-run"):
-		return describeCases(c.App.Writer, name, s, planned)
+		return describeCases(c.App.Writer, v, s, planned)
 	case s.Launch.Kind == scenario.LaunchStarted:
 		return runStarted(c, name, s, planned, at)
 	}

@@ -276,14 +276,14 @@ func TestValidateHosts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, tt := range []struct{ launch, want string }{
-		{`hosts: "node[1-4]"`, "ssh.yaml: valid; FT(2;2,2), 4 servers, hosts, fragment 1KiB\n  leaf0: node[1-2]\n  leaf1: node[3-4]\n"},
+		{`hosts: "node[1-4]"`, "GOOD: Scenario ssh.yaml is valid: FT(2;2,2), 4 servers, hosts, fragment 1KiB.\n\n  leaf0: node[1-2]\n  leaf1: node[3-4]\n"},
 		{`hosts: "node[1-3]"`, "ssh.yaml: launch.hosts: 3 names for 4 servers of FT(2;2,2)"},
 		{`hosts: "node[1-"`, "ssh.yaml: launch.hosts: host list \"node[1-\": [1- has no ]"},
 		{`hosts: "node[1-4]", control: "unix:x"`, "launch.control: "},
 		{`hosts: "n1,n1,n1,n1", data_port: 65533`, "launch.data_port: n1 has server 4 at port 65536"},
 		{`hosts: "node[1-4]", placement: leaves.yaml`, "placement does not fit FT(2;2,2): leaf0 has 3 hosts for 2 servers: node[1-3]"},
 		{`hosts: "node[1-4]", placement: absent`, "launch.placement: open absent"},
-		{`hosts: "h[0-3]", placement: net.yaml`, "ssh.yaml: valid"},
+		{`hosts: "h[0-3]", placement: net.yaml`, "ssh.yaml is valid"},
 		{`hosts: "h[1-4]", placement: net.yaml`, "placement does not name h4"},
 	} {
 		write(t, dir, "leaves.yaml", "leaf0: node[1-3]\nleaf1: node4\n")

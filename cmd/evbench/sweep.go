@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -57,7 +58,7 @@ func swept(action func(*cli.Context, *sweep.Sweep) error) cli.ActionFunc {
 		}
 		err = action(c, s)
 		if part, ok := errors.AsType[*sweep.Part](err); ok {
-			err = printed(c, answer.Document{Text: part.Answer(name).WriteText, Schema: "evbench/shard/1", Fields: shardDone{part.Answer(name), part.Shard.String(), part.Items, part.Of, name}})
+			err = printed(c, answer.Document{Answer: part.Answer(name), Text: func(io.Writer) error { return nil }, Schema: "evbench/shard/1", Fields: shardDone{part.Shard.String(), part.Items, part.Of, name}})
 		}
 		if c.Context.Err() != nil {
 			fmt.Fprintf(c.App.ErrWriter, "finished items are in %s; the same command resumes from there\n", name)
@@ -68,11 +69,10 @@ func swept(action func(*cli.Context, *sweep.Sweep) error) cli.ActionFunc {
 
 // A shardDone is the output of --json about a shard.
 type shardDone struct {
-	Answer  answer.Answer `json:"answer"`
-	Shard   string        `json:"shard"`
-	Items   int           `json:"items"`
-	Of      int           `json:"of"`
-	Journal string        `json:"journal"`
+	Shard   string `json:"shard"`
+	Items   int    `json:"items"`
+	Of      int    `json:"of"`
+	Journal string `json:"journal"`
 }
 
 func sweepHead(c *cli.Context, s sweep.Shard) (sweep.Header, error) {

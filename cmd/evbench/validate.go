@@ -27,6 +27,8 @@ import (
 
 // validated is one scenario of the JSON document.
 type validated struct {
+	is, but string // what it is, and where it has its limits
+
 	File  string               `json:"file"`
 	Name  string               `json:"name"`
 	Ranks int                  `json:"ranks"` // to start with launch: {kind: started}
@@ -44,14 +46,17 @@ func validateAction(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		v := validatedAs(name, s, planned)
+		v, err := validatedAs(name, s, planned)
+		if err != nil {
+			return err
+		}
 		all = append(all, v)
 		switch {
 		case c.Bool("quiet") || c.Bool("json"):
 		case c.Bool("ranks"):
 			fmt.Fprintln(c.App.Writer, v.Ranks)
 		default:
-			if err := describeCases(c.App.Writer, name, s, planned); err != nil {
+			if err := describeCases(c.App.Writer, v, s, planned); err != nil {
 				return err
 			}
 		}
@@ -62,12 +67,24 @@ func validateAction(c *cli.Context) error {
 	return nil
 }
 
-func validatedAs(name string, s *scenario.Scenario, planned []bench.Planned) validated {
-	return validated{name, s.Name, s.Tree.Servers() + 1, lists.Of(planned, func(p bench.Planned) results.Prediction { return p.Prediction })}
+// validatedAs refuses what can neither be run nor simulated.
+func validatedAs(name string, s *scenario.Scenario, planned []bench.Planned) (v validated, err error) {
+	if s.Fabric.Kind == scenario.Hosts {
+		if err = open.CheckHosts(s); err != nil {
+			if s.Fabric.Rate == 0 {
+				return v, wrongIn(name, err)
+			}
+			v.but = "evbench sim works it out; evbench run does not: " + err.Error()
+		}
+	}
+	v.is = describe(name, s)
+	v.File, v.Name, v.Ranks = name, s.Name, s.Tree.Servers()+1
+	v.Cases = lists.Of(planned, func(p bench.Planned) results.Prediction { return p.Prediction })
+	return v, nil
 }
 
 func writeValidated(w io.Writer, all ...validated) error {
-	return answer.Document{Schema: "evbench/validate/1", Fields: struct {
+	return answer.Document{Answer: validAnswer(all...), Schema: "evbench/validate/1", Fields: struct {
 		Scenarios []validated `json:"scenarios"`
 	}{all}}.Write(w, "json")
 }
@@ -82,11 +99,6 @@ func planCases(c *cli.Context, name string, s *scenario.Scenario, err error) ([]
 			return nil, usagef("%s: %w", name, err)
 		}
 	}
-	if s.Fabric.Kind == scenario.Hosts {
-		if err := open.CheckHosts(s); err != nil {
-			return nil, wrongIn(name, err)
-		}
-	}
 	planned, err := proc.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(s) })
 	if err == nil {
 		err = bench.MayOpen(planned, open.Of(s).Workers(s).MayOpen)
@@ -94,13 +106,30 @@ func planCases(c *cli.Context, name string, s *scenario.Scenario, err error) ([]
 	return planned, wrongIn(name, err)
 }
 
-func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []bench.Planned) error {
+// validAnswer says what valid scenarios are.
+func validAnswer(all ...validated) answer.Answer {
+	var e answer.Evidence
+	for _, v := range all {
+		e.Findings = append(e.Findings, answer.Finding{Text: v.is, Place: answer.At})
+		if v.but != "" {
+			e.Why = append(e.Why, v.but)
+		}
+	}
+	return answer.Decide(answer.Valid, e)
+}
+
+func describe(name string, s *scenario.Scenario) string {
 	fragment := s.Event.Fragment.String()
 	if s.Event.AutoPhase {
 		fragment = fmt.Sprintf("phase %s (%s)", scenario.Auto, s.Event.Phase)
 	}
-	fmt.Fprintf(w, "%s: valid; %s, %d servers, %s, fragment %s\n",
-		name, s.Topology(), s.Tree.Servers(), fabricText(s.Fabric), fragment)
+	return fmt.Sprintf("scenario %s is valid: %s, %d servers, %s, fragment %s", name, s.Topology(), s.Tree.Servers(), fabricText(s.Fabric), fragment)
+}
+
+func describeCases(w io.Writer, v validated, s *scenario.Scenario, planned []bench.Planned) error {
+	if err := validAnswer(v).WriteText(w); err != nil {
+		return err
+	}
 	if s.Fabric.Kind == scenario.Lab && s.Fabric.Rate > 0 {
 		if bursts := float64(s.Event.Fragment) / float64(lab.Burst(s.Fabric.Rate, s.Event.Phase)); bursts < results.FewBursts {
 			fmt.Fprintf(w, "  a fragment is %.1f bursts of the lab's rate limit: below %d the control may seem some per cent too fast (longer event.phase)\n", bursts, results.FewBursts)

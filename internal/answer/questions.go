@@ -23,6 +23,7 @@ var (
 	Follow = Question{"How long does a dead link cost, and how much?", "No link died while events were built."}
 	Reach  = Question{"What would these plans reach?", "No case was simulated."}
 	Time   = Question{"Where did the time go?", "No case has a prediction to compare with."}
+	Near   = Question{"How far are predictions from what was measured?", "No case was measured."}
 	Worse  = Question{"Is %s worse than %s?", "Both runs hold no case that can be compared."}
 
 	// Of plans.
@@ -31,12 +32,16 @@ var (
 	Order   = Question{"In which order of messages is the exchange shortest over these tables?", "No order was made."}
 	Start   = Question{"When does each fragment start so that the exchange is shortest over these tables?", "No order was made."}
 	Hosts   = Question{"In which order of hosts does the collective take the fewest steps?", "No order was made."}
+	Valid   = Question{"Are these scenarios valid?", "No scenario was given."}
 	Claims  = Question{"Is this plan what it claims to be?", "Nothing was checked."}
 
 	// Of networks, their tables and their failures.
 	Connect    = Question{"Do these tables connect all hosts?", "No pair of hosts was looked at."}
 	Exchange   = Question{"Is this all-to-all exchange good for its network?", "No result was given."}
 	Collective = Question{"Is this collective good for its network?", "No result was given."}
+	Changes    = Question{"What do the new tables change?", "No table was given."}
+	Install    = Question{"Do the switches take the paths of this plan?", "Nothing was checked."}
+	Replay     = Question{"Which failures of the log does the scenario replay?", "The log holds no failure."}
 	WhatIf     = Question{"What does the death of %s cost?", "No set of links was looked at."}
 	Over       = Question{"What does an exchange take, in the best order over the tables, when cables die?", "No set of cables was looked at."}
 	Policy     = Question{"Which policy loses least over this log of failures?", "The log holds no failure."}

@@ -236,11 +236,10 @@ func (r *run[T]) finish(item int, result T) error {
 
 // Answer says that the shard is done, and what to do with its journal.
 func (p *Part) Answer(journal string) answer.Answer {
-	return answer.Answer{
-		Question: fmt.Sprintf("Is shard %s done?", p.Shard), Verdict: answer.Good,
-		Sentence: fmt.Sprintf("Shard %s is done: %d of the %d items are in %s.", p.Shard, p.Items, p.Of, journal),
+	return answer.Decide(answer.Shard.About(p.Shard), answer.Evidence{
+		Findings: []answer.Finding{{Text: fmt.Sprintf("shard %s is done: %d of the %d items are in %s", p.Shard, p.Items, p.Of, journal), Place: answer.At}},
 		Why:      []string{fmt.Sprintf("evbench merge prints the whole from the journals of all %d shards", p.Shard.N)},
-	}
+	})
 }
 
 // Merged is the journals of all shards of a sweep, for reading.

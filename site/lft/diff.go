@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 
+	"evbench/internal/answer"
+	"evbench/internal/show"
 	"evbench/site/network"
 )
 
@@ -120,14 +122,22 @@ func (c *SwitchChange) compare(old, new []uint8, owner []network.Node, n *networ
 	slices.SortFunc(c.Moves, func(a, b Move) int { return cmp.Or(int(a.From)-int(b.From), int(a.To)-int(b.To)) })
 }
 
-// WriteText writes the difference for people: a total line, then one a switch.
+// Answer says how much differs.
+func (d *Difference) Answer() answer.Answer {
+	text := fmt.Sprintf("%d of %d entries differ, on %s", d.Total(), d.Entries, show.Plural(len(d.Changed), "switch", "switches"))
+	e := answer.Evidence{Findings: []answer.Finding{{Text: text}}}
+	if d.Total() > 0 {
+		e.Why = []string{fmt.Sprintf("%d lead to hosts, %d to switches%s", d.Hosts, d.ToSwitch, d.others())}
+	}
+	if d.Gained+d.Lost > 0 {
+		e.Why = append(e.Why, fmt.Sprintf("%d had no port, %d have none any more", d.Gained, d.Lost))
+	}
+	return answer.Decide(answer.Changes, e)
+}
+
+// WriteText writes a line a switch for people.
 func (d *Difference) WriteText(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%d of %d entries differ, %d of hosts and %d of switches%s, on %d of %d switches\n",
-		d.Total(), d.Entries, d.Hosts, d.ToSwitch, d.others(), len(d.Changed), d.Switches)
-	if d.Gained+d.Lost > 0 {
-		fmt.Fprintf(out, "%d had no port, %d have none any more\n", d.Gained, d.Lost)
-	}
 	for _, c := range d.Changed {
 		fmt.Fprintf(out, "%s: %d of hosts, %d of switches%s:", c.Name, c.Hosts, c.ToSwitch, c.others())
 		for i, m := range c.Moves {

@@ -183,9 +183,9 @@ func TestDiff(t *testing.T) {
 	d := expect.Value(lft.Diff(old, fresh))(t)
 	var text, doc bytes.Buffer
 	expect.Must(t, d.WriteText(&text))
-	const want = `4 of 32 entries differ, 3 of hosts and 1 of switches, on 3 of 4 switches
-1 had no port, 1 have none any more
-s1_0: 2 of hosts, 0 of switches: 3→- ×1, 4→3 ×1
+	a := d.Answer()
+	expect.Equal(t, a.String()+"; "+strings.Join(a.Why, "; "), "GOOD: 4 of 32 entries differ, on 3 switches.; 3 lead to hosts, 1 to switches; 1 had no port, 1 have none any more", "answer")
+	const want = `s1_0: 2 of hosts, 0 of switches: 3→- ×1, 4→3 ×1
 s1_1: 0 of hosts, 1 of switches: -→0 ×1
 s2_1: 1 of hosts, 0 of switches: 1→2 ×1
 `

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/answer"
 	"evbench/topology"
 )
 
@@ -19,6 +20,22 @@ type Script struct {
 	from     time.Time     // of the log: the begin of the case
 	Steps    []Step        // in order of time
 	Skipped  Skipped
+}
+
+// Answer says how many failures of a log the script, written to the file of that name, replays: of all, those of a link
+// within merge joined to fewer.
+func (s *Script) Answer(all, joined int, merge time.Duration, file string) answer.Answer {
+	e := answer.Evidence{Findings: []answer.Finding{{Text: fmt.Sprintf("the scenario replays %d of %d failures of the log, within %s", len(s.Steps), joined, s.duration)}}}
+	if joined < all {
+		e.Why = []string{fmt.Sprintf("%d failures, with those of a link within %s joined (--merge) %d", all, merge, joined)}
+	}
+	for _, line := range s.Skipped.Lines() {
+		e.Why = append(e.Why, "left out: "+line)
+	}
+	if file != "" {
+		e.Next = []string{answer.Typed("evbench", "validate", file)}
+	}
+	return answer.Decide(answer.Replay, e)
 }
 
 // A Step takes a link down. lasts 0 means until the end.

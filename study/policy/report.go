@@ -125,24 +125,29 @@ func (r *Report) WorkOut(ctx context.Context, policies []failover.Policy, progre
 // Answer says which policy loses least over the log, and which most. Without a policy that plans
 // anew it is not known whether less can be lost.
 func (r *Report) Answer() answer.Answer {
-	a := answer.Answer{Question: "Which policy loses least over this log of failures?", Verdict: answer.Good}
+	var e answer.Evidence
+	switch {
+	case r.Log.Failures == 0 && r.Log.Skipped > 0:
+		e.Doubts = []answer.Doubt{{Text: fmt.Sprintf("all %s of the log were left out, of no link of the tree or without begin and end", show.Plural(r.Log.Skipped, "failure", "failures")), Remedy: "--cables says which links they are"}}
+		fallthrough
+	case r.Log.Failures == 0:
+		return answer.Decide(answer.Policy, e)
+	case !slices.ContainsFunc(r.Results, func(x *Result) bool { return x.Policy == failover.FORS || x.Policy == failover.FORSHold }):
+		e.Doubts = []answer.Doubt{{Text: "whether a plan around the dead links loses less is not known", Remedy: "replay policy fors, too (--policy all)"}}
+	}
 	by := func(x, y *Result) int { return cmp.Compare(x.Lost, y.Lost) }
 	best, worst := slices.MinFunc(r.Results, by), slices.MaxFunc(r.Results, by)
-	lost := func(x *Result) string {
-		return fmt.Sprintf("%.3f %% of the data, %s Tb", 100*x.lostShare(), amount(x.Lost))
+	found := func(x *Result, how string) {
+		e.Findings = append(e.Findings, answer.Finding{Text: fmt.Sprintf("policy %s loses%s %.3f %% of the data", x.Policy, how, 100*x.lostShare()), Place: answer.At})
+		e.Why = append(e.Why, fmt.Sprintf("in %s with %s policy %s loses %s Tb", duration(r.Log.Span.Seconds()), show.Plural(r.Log.Failures, "failure", "failures"), x.Policy, amount(x.Lost)))
 	}
-	span := duration(r.Log.Span.Seconds())
 	if len(r.Results) == 1 {
-		a.Sentence = fmt.Sprintf("In %s with %s policy %s loses %s.", span, r.Log.counted(), best.Policy, lost(best))
+		found(best, "")
 	} else {
-		a.Sentence = fmt.Sprintf("In %s with %s policy %s loses least, %s; %s loses most, %s.",
-			span, r.Log.counted(), best.Policy, lost(best), worst.Policy, lost(worst))
+		found(best, " least,")
+		found(worst, " most,")
 	}
-	if !slices.ContainsFunc(r.Results, func(x *Result) bool { return x.Policy == failover.FORS || x.Policy == failover.FORSHold }) {
-		a.Verdict = answer.Unknown
-		a.Why = []string{"whether a plan around the dead links loses less is not known: replay policy fors, too (--policy all)"}
-	}
-	return a
+	return answer.Decide(answer.Policy, e)
 }
 
 func (r *Report) Document() answer.Document {

@@ -136,11 +136,13 @@ func (o OverOptions) set(n *network.Network, dead []network.Cable) (x OverSet) {
 
 // Answer says what the worst set costs in the planned order, and in the order of ranks.
 func (r *OverReport) Answer() answer.Answer {
-	a := answer.Answer{Question: "What does an exchange take, in the best order over the tables, when cables die?", Verdict: answer.Good}
-	lost, worst, linear, far := 0, r.Whole, r.Whole.Linear, 0
+	var e answer.Evidence
+	var lost, far int
+	var reason string
+	worst, linear := r.Whole, r.Whole.Linear
 	for _, x := range r.Sets {
 		if x.Reason != "" {
-			lost++
+			lost, reason = lost+1, x.Reason
 			continue
 		}
 		if x.Order > worst.Order {
@@ -150,20 +152,20 @@ func (r *OverReport) Answer() answer.Answer {
 			far++
 		}
 	}
-	what := show.Plural(r.o.K, "dead cable", "dead cables")
-	a.Sentence = fmt.Sprintf("with %s the planned order takes at most %s steps, and %s without any; in the order of ranks it is up to %s.", what, amount(worst.Order), amount(r.Whole.Order), amount(linear))
+	if lost > 0 {
+		e.Findings = append(e.Findings, answer.Finding{Text: show.Plural(lost, "set leaves", "sets leave") + " hosts without a route", Place: answer.Below, Cause: reason})
+	} else if r.Incomplete {
+		e.Doubts = []answer.Doubt{{Text: fmt.Sprintf("stopped after %d of %d sets", len(r.Sets), r.Chosen)}}
+	}
+	takes := answer.Finding{Text: fmt.Sprintf("with %s the planned order takes at most %s steps, without any %s", show.Plural(r.o.K, "dead cable", "dead cables"), amount(worst.Order), amount(r.Whole.Order)), Place: answer.At}
+	if far > 0 {
+		takes.Doubts = []answer.Doubt{{Text: fmt.Sprintf("in %s it is more than %.0f %% above the least that the tables allow", show.Plural(far, "set", "sets"), 100*(1/r.o.Good-1))}}
+	}
+	e.Findings = append(e.Findings, takes, answer.Finding{Text: fmt.Sprintf("in the order of ranks the exchange takes up to %s steps", amount(linear)), Place: answer.At})
 	if worst.Dead != nil {
-		a.Why = append(a.Why, fmt.Sprintf("without %s the tables allow no less than %s steps", strings.Join(worst.Dead, ", "), amount(worst.Bound)))
+		e.Why = []string{fmt.Sprintf("without %s the tables allow no less than %s steps", strings.Join(worst.Dead, ", "), amount(worst.Bound))}
 	}
-	switch {
-	case lost > 0:
-		a.Verdict = answer.Bad
-		a.Sentence += fmt.Sprintf(" %s hosts without a route: %s.", show.Plural(lost, "set leaves", "sets leave"), r.Sets[0].Reason)
-	case far > 0:
-		a.Verdict = answer.Unknown
-		a.Sentence += fmt.Sprintf(" In %s the order is more than %.0f %% above the least that the tables allow.", show.Plural(far, "set", "sets"), 100*(1/r.o.Good-1))
-	}
-	return a
+	return answer.Decide(answer.Over, e)
 }
 
 // nearSteps above the least are near in any network: small ones have few steps.

@@ -117,17 +117,17 @@ func TestAnswer(t *testing.T) {
 		want   string
 		why    string
 	}{
-		{"nothing done", WhatIfReport{Groups: []GroupReport{{Sets: 4, Chosen: 4}}}, "NOT KNOWN: No failure was planned.", ""},
-		{"one case", WhatIfReport{Groups: group(GroupReport{}, good)}, "GOOD: Whichever 1 of 4 links dies, a plan around them (fors) keeps at least 60.0 % of the link rate.", "no plan is shorter than those of fors × pinned"},
+		{"nothing done", WhatIfReport{Groups: []GroupReport{{Sets: 4, Chosen: 4}}}, "NOT KNOWN: No set of links was looked at.", ""},
+		{"one case", WhatIfReport{Groups: group(GroupReport{}, good)}, "GOOD: Whichever link dies, a plan around dead links (fors) keeps at least 60.0 % of the link rate.", "no plan is shorter than those of fors × pinned"},
 		{"two cases", WhatIfReport{Groups: group(GroupReport{}, planned("linear-shift", 0.5, 1, CaseReport{}), good)},
-			"GOOD: Whichever 1 of 4 links dies, a plan around them (fors) keeps at least 60.0 % of the link rate, linear-shift with its own paths 50.0 %.", "no plan is shorter than those of fors × pinned"},
-		{"nothing lost", WhatIfReport{Groups: group(GroupReport{}, planned("fors", 1, 1, CaseReport{}))}, "GOOD: Whichever 1 of 4 links dies, a plan around them (fors) keeps at least 100.0 % of the link rate.", ""},
+			"GOOD: Whichever link dies, a plan around dead links (fors) keeps at least 60.0 % of the link rate. linear-shift with its own paths keeps 50.0 %.", "no plan is shorter than those of fors × pinned"},
+		{"nothing lost", WhatIfReport{Groups: group(GroupReport{}, planned("fors", 1, 1, CaseReport{}))}, "GOOD: Whichever link dies, a plan around dead links (fors) keeps at least 100.0 % of the link rate.", ""},
 		{"stopped", WhatIfReport{Incomplete: true, Groups: group(GroupReport{Done: 2}, good)},
-			"NOT KNOWN: Whichever 1 of 4 links dies, a plan around them (fors) keeps at least 60.0 % of the link rate.", "stopped after 2 of 4 sets"},
+			"NOT KNOWN: Stopped after 2 of 4 sets. Whichever link dies, a plan around dead links (fors) keeps at least 60.0 % of the link rate.", "no plan is shorter than those of fors × pinned"},
 		{"above the bound", WhatIfReport{Groups: group(GroupReport{}, planned("fors", 0.6, 1, CaseReport{AboveBound: 1}))},
-			"NOT KNOWN: Whichever 1 of 4 links dies, a plan around them (fors) keeps at least 60.0 % of the link rate.", "1 plan is above the proven bound"},
+			"NOT KNOWN: Whichever link dies, a plan around dead links (fors) keeps at least 60.0 % of the link rate; 1 plan is above the proven bound.", ""},
 		{"cut off", WhatIfReport{Groups: group(GroupReport{Unreachable: 1, First: []string{"leaf0-spine0"}}, good)},
-			"BAD: Whichever 1 of 4 links dies, a plan around them (fors) keeps at least 60.0 % of the link rate. But 1 of 4 sets leave servers unreachable, first leaf0-spine0: only more cables help.", ""},
+			"BAD: 1 of 4 sets leave servers unreachable, first leaf0-spine0: only more cables help.", "whichever link dies, a plan around dead links (fors) keeps at least 60.0 % of the link rate"},
 		{"no plan", WhatIfReport{Groups: group(GroupReport{}, CaseReport{})}, "BAD: None of 4 sets has a plan.", ""},
 	} {
 		x.report.tree, x.report.k = tree, 1

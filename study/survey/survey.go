@@ -198,53 +198,63 @@ func distribution[T cmp.Ordered](values []T, worst T, names func(at int) []strin
 // Answer states the throughput after the worst failure, for the best and for the worst case. It is not known
 // where the rates of links are not, or not counted with.
 func (r *WhatIfReport) Answer() answer.Answer {
-	a := r.ofTree()
+	var e answer.Evidence
 	if n := r.tree.Names(); n != nil && n.Guess != "" {
-		a.Verdict, a.Sentence = answer.Unknown, a.Sentence+" The shares are guesses: "+n.Guess+"."
+		e.Doubts = append(e.Doubts, answer.Doubt{Text: "the shares are guesses: " + n.Guess})
 	}
 	if r.assumes != "" {
-		a.Verdict, a.Sentence = answer.Unknown, a.Sentence+" That is for equal rates: "+r.assumes+"."
+		e.Doubts = append(e.Doubts, answer.Doubt{Text: "this is for equal rates: " + r.assumes})
 	}
-	return a
+	if len(r.Groups) > 0 && r.Groups[0].Done > 0 {
+		r.found(&r.Groups[0], &e)
+	}
+	if r.Incomplete && (len(e.Findings) == 0 || e.Findings[0].Place != answer.Below) { // else more sets change nothing
+		g := &r.Groups[0]
+		e.Doubts = append(e.Doubts, answer.Doubt{Text: fmt.Sprintf("stopped after %d of %d sets", g.Done, g.Chosen)})
+	}
+	return answer.Decide(answer.WhatIf.About(show.Plural(r.k, "link", "links")), e)
 }
 
-func (r *WhatIfReport) ofTree() answer.Answer {
-	a := answer.Answer{Question: fmt.Sprintf("What does the death of %s cost?", show.Plural(r.k, "link", "links")), Verdict: answer.Unknown}
-	if len(r.Groups) == 0 || r.Groups[0].Done == 0 {
-		a.Sentence = "No failure was planned."
-		return a
-	}
-	g := &r.Groups[0]
+// found adds what a group shows: sets without a plan, then what the best and the worst case keep.
+func (r *WhatIfReport) found(g *GroupReport, e *answer.Evidence) {
 	best, worst := g.extremes()
+	if g.Unreachable > 0 {
+		e.Findings = append(e.Findings, answer.Finding{Place: answer.Below, Cause: "only more cables help",
+			Text: fmt.Sprintf("%d of %d sets leave servers unreachable, first %s", g.Unreachable, g.Done, strings.Join(g.First, ","))})
+	}
 	if best == nil {
-		a.Verdict, a.Sentence = answer.Bad, fmt.Sprintf("None of %s has a plan.", show.Plural(g.Done, "set", "sets"))
-		if len(g.First) > 0 {
-			a.Why = []string{"servers are unreachable without " + strings.Join(g.First, ",")}
+		if g.Unreachable == 0 {
+			e.Findings = append(e.Findings, answer.Finding{Text: fmt.Sprintf("none of %s has a plan", show.Plural(g.Done, "set", "sets")), Place: answer.Below})
 		}
-		return a
+		return
 	}
-	a.Sentence = fmt.Sprintf("Whichever %s %s, %s keeps at least %s of the link rate", r.killed(g), g.die(r.k), best.Case.words(), show.Percent(best.Efficiency.Min))
-	if worst != best {
-		a.Sentence += fmt.Sprintf(", %s %s", worst.Case.words(), show.Percent(worst.Efficiency.Min))
+	if best.Refused > 0 {
+		e.Findings = append(e.Findings, answer.Finding{Text: show.Plural(best.Refused, "set is", "sets are") + " without a plan", Place: answer.Below, Cause: best.Reason})
 	}
-	a.Sentence += "."
-	if a.Verdict, a.Why = r.judge(g, best); a.Verdict == answer.Bad {
-		a.Sentence += " But " + a.Why[0] + "."
-		a.Why = nil
-	}
+	keeps := answer.Finding{Text: fmt.Sprintf("whichever %s, %s keeps at least %s of the link rate", r.killed(g), best.Case.words(), show.Percent(best.Efficiency.Min)), Place: answer.At}
 	schedule := best.Schedule
-	if most := r.possible(best); a.Verdict == answer.Good && best.Routing != routing.Pinned {
-		if a.Why = nil; best.Efficiency.Min < r.good*most {
-			schedule, a.Verdict = schedules.FORS, answer.Bad
+	switch most := r.possible(best); {
+	case best.Routing == routing.Pinned && best.AboveBound > 0:
+		keeps.Doubts = []answer.Doubt{{Text: show.Plural(best.AboveBound, "plan is", "plans are") + " above the proven bound"}}
+	case best.Routing == routing.Pinned:
+		if best.Efficiency.Min < best.Before.Efficiency {
+			e.Why = []string{"no plan is shorter than those of " + best.Case.String()}
 		}
-		a.Sentence += fmt.Sprintf(" There a plan can keep %s at most (good from %.4g %% of that).", show.Percent(most), 100*r.good)
+	case best.Efficiency.Min < r.good*most:
+		schedule, keeps.Place = schedules.FORS, answer.Below
+		keeps.Cause = fmt.Sprintf("a plan can keep %s there (good from %.4g %% of that)", show.Percent(most), 100*r.good)
+	default:
+		e.Why = []string{fmt.Sprintf("there a plan can keep %s at most (good from %.4g %% of that)", show.Percent(most), 100*r.good)}
+	}
+	e.Findings = append(e.Findings, keeps)
+	if worst != best {
+		e.Findings = append(e.Findings, answer.Finding{Text: fmt.Sprintf("%s keeps %s", worst.Case.words(), show.Percent(worst.Efficiency.Min))})
 	}
 	flags := append(append([]string{"evbench", "plan"}, plan.TreeFlags(r.tree)...), "--schedule", schedule)
 	if len(r.tree.Dead()) == 0 {
 		flags = append(flags, "--down", strings.Join(best.Efficiency.Worst, ","))
 	}
-	a.Next = []string{answer.Typed(append(flags, "-o", "plan.txt")...)}
-	return a
+	e.Next = []string{answer.Typed(append(flags, "-o", "plan.txt")...)}
 }
 
 // possible is the most that a plan can keep without the worst set of a case.
@@ -264,20 +274,15 @@ func (r *WhatIfReport) possible(c *CaseReport) float64 {
 	return efficiency(&t.Roles, scheduler.LowerBound(t, scheduler.Options{}).Phases)
 }
 
-// killed says which sets the numbers cover: "1 of 16 links".
+// killed says which sets the numbers cover: "link dies", "of 200 drawn sets of 2 links dies".
 func (r *WhatIfReport) killed(g *GroupReport) string {
-	if g.Chosen < int(g.Sets) {
-		return fmt.Sprintf("of %d drawn sets of %s", g.Chosen, show.Plural(r.k, "link", "links"))
+	switch {
+	case g.Chosen < int(g.Sets):
+		return fmt.Sprintf("of %d drawn sets of %s dies", g.Chosen, show.Plural(r.k, "link", "links"))
+	case r.k == 1:
+		return "link dies"
 	}
-	dead, all := r.tree.Damage()
-	return fmt.Sprintf("%d of %d links", r.k, all-dead)
-}
-
-func (g *GroupReport) die(k int) string {
-	if k == 1 || g.Chosen < int(g.Sets) {
-		return "dies"
-	}
-	return "die"
+	return fmt.Sprintf("%d links die", r.k)
 }
 
 // extremes are the cases whose worst set keeps the most (ties: the better median) and the least.
@@ -296,21 +301,4 @@ func (g *GroupReport) extremes() (best, worst *CaseReport) {
 		}
 	}
 	return best, worst
-}
-
-// judge is good if every set without unreachable servers has a plan of the fewest phases.
-func (r *WhatIfReport) judge(g *GroupReport, best *CaseReport) (answer.Verdict, []string) {
-	switch {
-	case r.Incomplete:
-		return answer.Unknown, []string{fmt.Sprintf("stopped after %d of %d sets", g.Done, g.Chosen)}
-	case g.Unreachable > 0:
-		return answer.Bad, []string{fmt.Sprintf("%d of %d sets leave servers unreachable, first %s: only more cables help", g.Unreachable, g.Done, strings.Join(g.First, ","))}
-	case best.Refused > 0:
-		return answer.Bad, []string{fmt.Sprintf("%s of %s without a plan, first: %s", show.Plural(best.Refused, "set is", "sets are"), best.Case, best.Reason)}
-	case best.AboveBound > 0 && best.Routing == routing.Pinned:
-		return answer.Unknown, []string{fmt.Sprintf("%s above the proven bound", show.Plural(best.AboveBound, "plan is", "plans are"))}
-	case best.Efficiency.Min < best.Before.Efficiency:
-		return answer.Good, []string{"no plan is shorter than those of " + best.Case.String()}
-	}
-	return answer.Good, nil
 }

@@ -31,7 +31,7 @@ func (c Case) String() string { return c.Schedule + " × " + c.Routing }
 func (c Case) words() string {
 	switch {
 	case c.Routing == "pinned" && c.Schedule == "fors":
-		return "a plan around them (fors)"
+		return "a plan around dead links (fors)"
 	case c.Routing == "pinned":
 		return c.Schedule + " with its own paths"
 	}

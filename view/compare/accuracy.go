@@ -10,6 +10,8 @@ import (
 	"text/tabwriter"
 
 	"evbench/builder/modes"
+	"evbench/internal/answer"
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/results"
 )
@@ -120,15 +122,24 @@ func caseName(x Predicted) string {
 	return fmt.Sprintf("%s #%d", x.Case, x.Repeat)
 }
 
-// WriteText writes a line for each model, the table, and notes on single cases.
+// Answer says by how much each model was wrong at most, the worst first; not where cases are invalid.
+func (t *Accuracy) Answer() answer.Answer {
+	var e answer.Evidence
+	if bad := lists.Where(t.Cases, func(x Predicted) bool { return !x.Valid }); len(bad) > 0 {
+		e.Doubts = []answer.Doubt{{Text: fmt.Sprintf("%d of %s not valid, first “%s”", len(bad), show.Plural(len(t.Cases), "case is", "cases is"), caseName(bad[0]))}}
+	}
+	worst := slices.SortedStableFunc(slices.Values(t.Worst), func(a, b Worst) int { return cmp.Compare(math.Abs(b.Error), math.Abs(a.Error)) })
+	for _, x := range worst {
+		e.Findings = append(e.Findings, answer.Finding{Text: fmt.Sprintf("the model %s was wrong by %+.1f %% at most (“%s”, of %s)", x.Model, 100*x.Error, x.Case, show.Plural(x.Cases, "valid case", "valid cases"))})
+	}
+	return answer.Decide(answer.Near, e)
+}
+
+// WriteText writes the table, and notes on single cases.
 func (t *Accuracy) WriteText(w io.Writer) error {
 	if len(t.Cases) == 0 {
 		return nil
 	}
-	for _, x := range t.Worst {
-		fmt.Fprintf(w, "The model %s was wrong by %+.1f %% at most (%s, of %s).\n", x.Model, 100*x.Error, x.Case, show.Plural(x.Cases, "valid case", "valid cases"))
-	}
-	fmt.Fprintln(w)
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	dir := ""
 	for _, x := range t.Cases {

@@ -7,43 +7,58 @@ import (
 	"math"
 	"strings"
 
+	"evbench/internal/answer"
 	"evbench/internal/show"
 )
 
+// Answer says what the new plan, of that name, costs against the old one, and what is worse of the figures asked for.
+func (d Diff) Answer(older, newer string, worse []Regression) answer.Answer {
+	text := fmt.Sprintf("both take as long as %s messages in a row", float(d.New.Duration))
+	place := answer.At
+	switch by := d.New.Duration - d.Old.Duration; {
+	case d.SameHash:
+		text = "both are the same plan"
+	case d.New.Duration == 0 || d.Old.Duration == 0: // one has no paths
+		text = fmt.Sprintf("plan %s has %s, %s %d", newer, show.Plural(d.New.Phases, "phase", "phases"), older, d.Old.Phases)
+		if d.New.Phases > d.Old.Phases {
+			place = answer.Below
+		}
+	case by != 0:
+		text = fmt.Sprintf("plan %s takes as long as %s messages in a row, %s as %s", newer, float(d.New.Duration), older, float(d.Old.Duration))
+		if by > 0 {
+			place = answer.Below
+		}
+	}
+	var e answer.Evidence
+	if d.Messages == nil {
+		e.Doubts = []answer.Doubt{{Text: "the plans have different servers"}}
+	}
+	e.Findings = []answer.Finding{{Text: text, Place: place}}
+	for _, r := range worse {
+		if r.Figure != "duration" || place == answer.At {
+			e.Findings = append(e.Findings, answer.Finding{Text: fmt.Sprintf("%s %s in place of %s", r.Figure, float(r.New), float(r.Old)), Place: answer.Below})
+		}
+	}
+	if m := d.Messages; m != nil && !d.SameHash {
+		e.Why = []string{fmt.Sprintf("%d of %d messages change their phase or their path", m.Moved, m.Both+m.Old+m.New)}
+	}
+	return answer.Decide(answer.Worse.About(newer, older), e)
+}
+
 // WriteText writes a difference as a table: the figures of each plan and their difference; then the
-// messages that have moved, and what is worse.
-func (d Diff) WriteText(w io.Writer, worse []Regression) error {
+// messages that have moved.
+func (d Diff) WriteText(w io.Writer) error {
 	if d.SameHash {
 		fmt.Fprintln(w, "the same plan, hash", d.New.Hash)
 		if len(d.Lines) == 0 && d.Old == d.New {
 			return nil
 		}
-	} else {
-		fmt.Fprintln(w, d.sentence())
 	}
 	if err := show.Align(w, d.table()); err != nil {
 		return err
 	}
 	d.writeMoves(w)
-	for _, r := range worse {
-		fmt.Fprintf(w, "worse: %s, %s instead of %s\n", r.Figure, float(r.New), float(r.Old))
-	}
 	return nil
-}
-
-// sentence says what the new plan costs against the old one, and how many messages it moves.
-func (d Diff) sentence() string {
-	text := fmt.Sprintf("The new plan takes as long as the old one, %s messages in a row", float(d.New.Duration))
-	switch {
-	case d.New.Duration == 0 || d.Old.Duration == 0: // one has no paths
-		text = fmt.Sprintf("The new plan has %s, the old one %d", show.Plural(d.New.Phases, "phase", "phases"), d.Old.Phases)
-	case d.New.Duration != d.Old.Duration:
-		text = fmt.Sprintf("The new plan takes as long as %s messages in a row, the old one as long as %s", float(d.New.Duration), float(d.Old.Duration))
-	}
-	if m := d.Messages; m != nil {
-		return fmt.Sprintf("%s; %d of %d messages change their phase or their path.", text, m.Moved, m.Both+m.Old+m.New)
-	}
-	return text + "; it is for other servers."
 }
 
 func (d Diff) table() [][]string {
