@@ -20,11 +20,18 @@ import (
 // WritePage writes the verdict as one HTML page: the answer, the deciding part, the network with
 // its dead and deciding links, repairs, and other remedies.
 func (v *Verdict) WritePage(w io.Writer) error {
-	d := html.Document{Title: "Verdict: all-to-all on " + v.Network, Answer: v.Answer().String()}
+	a := v.Answer()
+	d := html.Document{Title: "Verdict: all-to-all on " + v.Network, Answer: a.String()}
 	if v.Measured != nil && !v.Measured.Given {
 		d.Lead = "Measured: " + v.Measured.What
 	}
-	why, network := func(v *Verdict) html.Part { return html.Part{ID: "why", Title: "What decides", Facts: v.Lines()} }, v.networkPart()
+	facts := v.Lines()
+	for _, because := range a.Why {
+		if v.AtMost == nil || because != v.AtMost.Why { // which the lines have
+			facts = append(facts, []string{"because", because})
+		}
+	}
+	why, network := func(*Verdict) html.Part { return html.Part{ID: "why", Title: "What decides", Facts: facts} }, v.networkPart()
 	for _, x := range []struct {
 		there bool
 		part  func(*Verdict) html.Part

@@ -25,7 +25,7 @@ func TestLabels(t *testing.T) {
 		}
 		if name != "own" { // no line of which says where an unknown label ends
 			labels = append(labels,
-				"[pod/osu-launcher-x7k2p/osu] 2026-10-01T10:00:00.123456789Z ", "node003: ", "[node001:0] ", "0@10.0.0.1: ", "Oct 05 10:00:00 node001 osu[123]: ", "[n\xf6:1] ", "(?P<x: ", "osu-1  | ")
+				"[pod/osu-launcher-x7k2p/osu] 2026-10-01T10:00:00.123456789Z ", "node003: ", "[node001:0] ", "0@10.0.0.1: ", "Oct 05 10:00:00 node001 osu[123]: ", "[n\xf6:1] ", "(?P<x: ", "osu-1  | ", "1: 0: ", "12.345s: flux-shell[0]: ", "node001\t", "launcher-x7 osu ", "x1000c0s0b0n0: 3: ", "00:00:05 ", "\u00a0[0]\u00a0", "[0@node001] ", "[10:00:00.123] [1,0]<stdout>: ")
 		}
 		for _, label := range labels {
 			lines := strings.SplitAfter(strings.TrimPrefix(text, "\n"), "\n")

@@ -117,16 +117,16 @@ func lastOf(args []string) int64 {
 	return 0
 }
 
-// Who runs where, as programs and launchers print it, a rank a line: of srun -l hostname, and of programs that greet
-// ("Hello from rank 3, thread 0, on node001"); of Intel MPI's I_MPI_DEBUG=4; of hydra, a host a line with its ranks.
-var (
-	rankLines = []*regexp.Regexp{
-		regexp.MustCompile(`(?m)^[ \t]*\[?(\d+)(?:\]|:|\]<stdout>:)[ \t]*([A-Za-z][\w.-]*)[ \t\r]*$`),
-		regexp.MustCompile(`(?m)MPI startup\(\):[ \t]+(\d+)[ \t]+\d+[ \t]+([\w.-]+)`),
-		regexp.MustCompile(`(?im)\b(?:rank|process|task|PE)[ #=:]*(\d+)\b[^\n]{0,60}?\b(?:on|host|hostname|node|processor)[ =:]+(?:node |host |processor )?([A-Za-z][\w.-]*\w)`),
-	}
-	hydraMap = regexp.MustCompile(`\(([A-Za-z][\w.-]*):([\d,-]+)\)`)
-)
+// Who runs where, as programs and launchers print it: srun -l hostname; I_MPI_DEBUG=4 of Intel MPI; programs that greet
+// ("Hello from rank 3, thread 0, on node001", "Hello world from processor node001, rank 3 out of 16"); hydra's map; srun -v.
+var rankLines = []*regexp.Regexp{
+	regexp.MustCompile(`(?m)^[ \t]*\[?(?P<ranks>\d+)(?:\]|:|\]<stdout>:)[ \t]*(?P<host>[A-Za-z][\w.-]*)[ \t\r]*$`),
+	regexp.MustCompile(`(?m)MPI startup\(\):[ \t]+(?P<ranks>\d+)[ \t]+\d+[ \t]+(?P<host>[\w.-]+)`),
+	regexp.MustCompile(`(?im)\b(?:rank|process|task|PE)[ #=:]*(?P<ranks>\d+)\b[^\n]{0,60}?\b(?:on|host|hostname|node|processor)[ =:]+(?:node |host |processor )?(?P<host>[A-Za-z][\w.-]*\w)`),
+	regexp.MustCompile(`(?im)\b(?:on|from|host|hostname|node|processor)[ =:]+(?P<host>[A-Za-z][\w.-]*\w)[,:]? (?:rank|process|task|PE)[ #=:]*(?P<ranks>\d+)\b`),
+	regexp.MustCompile(`\((?P<host>[A-Za-z][\w.-]*):(?P<ranks>[\d,-]+)\)`),
+	regexp.MustCompile(`on host (?P<host>[\w.-]+), \d+ tasks?: \[?(?P<ranks>[\d,-]+)\]?`),
+}
 
 // hostsIn returns the hosts of the ranks where a log has a map, or names the host of each rank once; nil: it does not.
 func hostsIn(log []byte) []string {
@@ -142,24 +142,18 @@ func hostsIn(log []byte) []string {
 	for _, re := range rankLines {
 		at := map[int]string{}
 		for _, m := range re.FindAllSubmatch(log, hostlist.Max) {
-			if rank, err := strconv.Atoi(string(m[1])); err == nil {
-				at[rank] = string(m[2])
+			ranks, _ := hostlist.Expand("[" + string(m[re.SubexpIndex("ranks")]) + "]")
+			for _, r := range ranks {
+				if rank, err := strconv.Atoi(r); err == nil {
+					at[rank] = string(m[re.SubexpIndex("host")])
+				}
 			}
 		}
 		if hosts := inOrder(at); hosts != nil {
 			return hosts
 		}
 	}
-	at := map[int]string{}
-	for _, m := range hydraMap.FindAllSubmatch(log, hostlist.Max) {
-		ranks, _ := hostlist.Expand("[" + string(m[2]) + "]")
-		for _, r := range ranks {
-			if rank, err := strconv.Atoi(r); err == nil {
-				at[rank] = string(m[1])
-			}
-		}
-	}
-	return inOrder(at)
+	return nil
 }
 
 // inOrder returns the hosts of ranks 0 to the last, nil where one is missing, or all say the same.
