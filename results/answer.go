@@ -182,7 +182,7 @@ func (r *reading) comparison(x Comparison) (out []answer.Finding) {
 		f.Doubts = []answer.Doubt{again}
 	case 2*len(open) > len(known):
 		names := lists.Of(known, func(i int) string { return Quoted(r.cases[i].Name) })
-		f = answer.Finding{Text: "the intervals are too wide to compare " + and(names), Place: answer.Across}
+		f = answer.Finding{Text: "the intervals are too wide to compare " + show.And(names), Place: answer.Across}
 		if len(known) == 1 {
 			f.Text = fmt.Sprintf("the interval of %s is too wide for an answer", names[0])
 		}
@@ -458,7 +458,7 @@ func equals(cases []Case, group []int) (sentences []string) {
 	for _, set := range sets {
 		if len(set) > 1 {
 			names := lists.Of(set, func(i int) string { return Quoted(cases[i].Name) })
-			sentences = append(sentences, and(names)+" differ by less than "+ToleranceText())
+			sentences = append(sentences, show.And(names)+" differ by less than "+ToleranceText())
 		}
 	}
 	return sentences
@@ -466,17 +466,6 @@ func equals(cases []Case, group []int) (sentences []string) {
 
 // Quoted is the name of a case as it was typed.
 func Quoted(name string) string { return "“" + name + "”" }
-
-func and(names []string) string { return joined(names, " and ") }
-func or(names []string) string  { return joined(names, " or ") }
-
-func joined(names []string, between string) string {
-	last := len(names) - 1
-	if last == 0 {
-		return names[0]
-	}
-	return strings.Join(names[:last], ", ") + between + names[last]
-}
 
 func number(n int, one, many string) string {
 	words := []string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}

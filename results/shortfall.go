@@ -9,6 +9,7 @@ import (
 	"evbench/builder/modes"
 	"evbench/internal/answer"
 	"evbench/internal/lists"
+	"evbench/internal/show"
 )
 
 // How far below its prediction a case is still as predicted. An interval over exchanges does not hold what varies
@@ -147,13 +148,13 @@ func (r *reading) every(s share, all []share) (f answer.Finding) {
 	m, phase := r.machine(), s.MeasuredSec/float64(s.Exchanges*uint64(max(1, s.Phases)))
 	switch {
 	case m.sign != "" && m.delay > maxDelay:
-		f.Cause = or(append(causes, "this machine ("+m.text()+")"))
+		f.Cause = show.Or(append(causes, "this machine ("+m.text()+")"))
 	case s.Exchanges > 0 && phase < shortPhase && s.Mode == modes.Sync:
-		f.Cause = or(append(lists.Where(causes, func(c string) bool { return c != "barriers" }), fmt.Sprintf("barriers (phases of %s)", span(phase))))
+		f.Cause = show.Or(append(lists.Where(causes, func(c string) bool { return c != "barriers" }), fmt.Sprintf("barriers (phases of %s)", span(phase))))
 	case m.told:
-		f.Cause = or(causes) + "; not this machine (" + m.text() + ")"
+		f.Cause = show.Or(causes) + "; not this machine (" + m.text() + ")"
 	default:
-		f.Cause = or(causes)
+		f.Cause = show.Or(causes)
 	}
 	return f
 }
@@ -198,6 +199,14 @@ func processorsOf(cases []Case, all []Slice) (p processors) {
 func (p processors) explains(short float64) bool {
 	const times = 2 // a phase waits for the slowest of its servers
 	return p.sign != "" && (p.delay < Tolerance || times*p.delay >= short)
+}
+
+// Disturbed says how the machine disturbed a run, "" where that does not explain a loss of such a share.
+func Disturbed(s Summary, loss float64) string {
+	if p := processorsOf(s.Cases, s.Slices); p.explains(loss) {
+		return p.sign
+	}
+	return ""
 }
 
 func (r *reading) machine() processors { return processorsOf(r.cases, r.all) }

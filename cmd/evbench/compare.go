@@ -37,13 +37,7 @@ func compareAction(c *cli.Context) error {
 	if err := printComparison(c, r); err != nil {
 		return err
 	}
-	switch { // an unknown result has not passed
-	case len(r.Regressions) > 0:
-		return &exitError{code: exitRegression}
-	case len(r.Undecided) > 0:
-		return &exitError{code: exitInvalid}
-	}
-	return nil
+	return gate(r.Places()...)
 }
 
 func printComparison(c *cli.Context, r *compare.Comparison) error {

@@ -36,6 +36,7 @@ type madeup struct {
 	ratio    float64
 	rate     float64
 	spread   float64
+	busy     float64 // share of the time of processors
 	plan     string
 	size     uint64 // of an event
 	rng      *rand.Rand
@@ -68,6 +69,8 @@ func (m *madeup) set(name, value string) (err error) {
 		m.repeats, err = strconv.Atoi(value)
 	case "rate":
 		m.rate, err = strconv.ParseFloat(value, 64)
+	case "busy":
+		m.busy, err = strconv.ParseFloat(value, 64)
 	case "spread":
 		m.spread, err = strconv.ParseFloat(value, 64)
 	case "size":
@@ -113,7 +116,7 @@ func (m *madeup) run() *results.Run {
 			}
 			goodput := float64(8*bytes) / seconds
 			c := results.Case{
-				Name: name, Repeat: r, Mode: "synchronised", PlanHash: m.plan, Counts: results.Counts{MeasuredSec: seconds, Exchanges: bytes / m.size, BarrierWaitSec: 0.08}, Complete: true,
+				Name: name, Repeat: r, Mode: "synchronised", PlanHash: m.plan, Counts: results.Counts{MeasuredSec: seconds, Exchanges: bytes / m.size, BarrierWaitSec: 0.08, CPUBusy: m.busy}, Complete: true,
 				Rates: results.Rates{EventsPerSec: results.Stat{Mean: goodput / 8 / float64(m.size)}, GoodputBitPerSec: results.Stat{Mean: goodput},
 					MeasuredEfficiency: goodput / 100e6}, Valid: name != m.invalid, Reasons: []string{},
 			}

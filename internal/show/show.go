@@ -23,6 +23,18 @@ func Commas(n int) string {
 // OrNone writes a list with commas, or "none".
 func OrNone(names []string) string { return cmp.Or(strings.Join(names, ","), "none") }
 
+// And and Or write a list as in a sentence: "a, b and c".
+func And(names []string) string { return joined(names, " and ") }
+func Or(names []string) string  { return joined(names, " or ") }
+
+func joined(names []string, between string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + between + names[last]
+}
+
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -18,6 +18,7 @@ import (
 	"evbench/fabric/lab"
 	"evbench/failover"
 	"evbench/internal/lists"
+	"evbench/internal/show"
 	"evbench/internal/unit"
 	"evbench/model/ordered"
 	"evbench/model/sim"
@@ -217,7 +218,7 @@ func ModelNames(cases []results.Case) string {
 	}
 	names := slices.Sorted(maps.Keys(used))
 	if len(names) > 1 {
-		return "s " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+		return "s " + show.And(names)
 	}
 	return " " + names[0]
 }

@@ -52,6 +52,8 @@ type Report struct {
 	Geomean []Geomean `json:"geomean"`
 	// NoControl names the runs, "base" and "new", without a control that counts.
 	NoControl []string `json:"no_control"`
+
+	next results.Summary // of the new run
 }
 
 // A Case is a case that both runs hold.
@@ -100,7 +102,7 @@ type Geomean struct {
 // Runs compares two runs case by case; invalid includes repeats that are marked so. Rejected slices never
 // count. Differences says whether the runs are comparable.
 func Runs(base, next *results.Run, invalid bool) Report {
-	r := Report{Cases: []Case{}, Missing: []string{}, Added: []string{}, Geomean: []Geomean{}, NoControl: []string{}}
+	r := Report{Cases: []Case{}, Missing: []string{}, Added: []string{}, Geomean: []Geomean{}, NoControl: []string{}, next: next.Summary}
 	a, b := split(base), split(next)
 	for i, s := range []series{a, b} {
 		if !s.controlled() {
@@ -188,7 +190,7 @@ func (c *Case) counted(side string, all []repeat, invalid bool) (out []repeat, r
 			rejected++
 			continue
 		}
-		if r.Valid || invalid {
+		if r.Valid || invalid || r.Slow() {
 			out = append(out, r)
 			continue
 		}

@@ -299,7 +299,8 @@ func FuzzParseCondition(f *testing.F) {
 	})
 }
 
-// A regression is significant and beyond the limit; either alone is none.
+// A regression is significant and beyond the limit; either alone is none, and passes only where the interval shows
+// that no change is beyond it.
 func TestJudge(t *testing.T) {
 	fall := []compare.Condition{{Figure: "events_per_s", Limit: -3}}
 	for _, tt := range []struct {
@@ -308,11 +309,12 @@ func TestJudge(t *testing.T) {
 		conditions []compare.Condition
 		bad, open  int
 	}{
-		{"equal", []float64{8, 8, 8, 8}, []float64{8, 8, 8, 8}, fall, 0, 0},
+		{"equal", []float64{8, 8, 8, 8, 8, 8}, []float64{8, 8, 8, 8, 8, 8}, fall, 0, 0},
+		{"equal, but too few for an interval", []float64{8, 8, 8, 8}, []float64{8, 8, 8, 8}, fall, 0, 1},
 		{"regression", []float64{8, 8.1, 8.2, 8.1}, []float64{7, 7.1, 7, 7.2}, fall, 1, 0},
 		{"better", []float64{7, 7.1, 7, 7.2}, []float64{8, 8.1, 8.2, 8.1}, fall, 0, 0},
-		{"significant, within the limit", []float64{8, 8.01, 8.02, 8.01}, []float64{7.9, 7.91, 7.9, 7.92}, fall, 0, 0},
-		{"beyond, not significant", []float64{8, 9, 7, 5}, []float64{8, 5, 5.5, 6}, fall, 0, 0},
+		{"significant, within the limit", []float64{8, 8.01, 8.02, 8.01, 8, 8}, []float64{7.9, 7.91, 7.9, 7.92, 7.9, 7.9}, fall, 0, 0},
+		{"beyond, not significant", []float64{8, 9, 7, 5, 8, 8}, []float64{8, 5, 5.5, 6, 8, 8}, fall, 0, 1},
 		{"too few", []float64{8, 8, 8}, []float64{1, 1, 1, 1}, fall, 0, 1},
 		{"not asked for", []float64{8, 8, 8, 8}, []float64{1, 1, 1, 1}, []compare.Condition{{Figure: "events_per_s", Above: true, Limit: 1}}, 0, 0},
 		{"two conditions", []float64{8, 8, 8, 8}, []float64{1, 1, 1, 1}, append([]compare.Condition{{Figure: "barrier_wait_s", Above: true, Limit: 10}}, fall...), 2, 0},
@@ -330,8 +332,8 @@ func TestJudge(t *testing.T) {
 // A case that is missing has not passed; a control is not judged.
 func TestJudgeCases(t *testing.T) {
 	fall := []compare.Condition{{Figure: "events_per_s", Limit: -3}}
-	base := repeats(map[string][]float64{"control (before)": {8, 8, 8, 8}, "a": {8, 8, 8, 8}, "b": {8, 8, 8, 8}})
-	next := repeats(map[string][]float64{"control (before)": {1, 1, 1, 1}, "b": {8, 8, 8, 8}})
+	base := repeats(map[string][]float64{"control (before)": {8, 8, 8, 8}, "a": {8, 8, 8, 8}, "b": {8, 8, 8, 8, 8, 8}})
+	next := repeats(map[string][]float64{"control (before)": {1, 1, 1, 1}, "b": {8, 8, 8, 8, 8, 8}})
 	bad, open := compare.Runs(base, next, false).Judge(fall)
 	expect.True(t, len(bad) == 0 && len(open) == 1 && open[0].Case == "a" && open[0].Reason == "the new run does not hold it",
 		"regressions %+v, undecided %+v", bad, open)

@@ -11,7 +11,6 @@ import (
 
 	"evbench/internal/answer"
 	"evbench/internal/lists"
-	"evbench/internal/show"
 	"evbench/internal/unit"
 	"evbench/results"
 )
@@ -113,51 +112,9 @@ func refuse(base, next Side, differences []Difference) error {
 
 func quoted(names []string) string { return strings.Join(lists.Of(names, strconv.Quote), ", ") }
 
-// Answer says whether any case has become worse in the figure shown first.
-func (c *Comparison) Answer() answer.Answer {
-	figure := c.tables()[0]
-	a := answer.Answer{Question: fmt.Sprintf("Is %s worse than %s?", c.New.Path, c.Base.Path), Verdict: answer.Good}
-	var worse, better, unsaid, said []string
-	for _, x := range c.Cases {
-		for _, f := range x.Figures {
-			switch {
-			case f.Name != figure || x.Control:
-			case f.Unsaid != "":
-				unsaid = append(unsaid, x.Name+": "+f.Unsaid)
-			case !f.Significant || f.Change == nil:
-				said = append(said, x.Name)
-			case lossy(figure, *f.Change):
-				worse = append(worse, fmt.Sprintf("%s %s", x.Name, percentText(*f.Change)))
-			default:
-				better = append(better, fmt.Sprintf("%s %s", x.Name, percentText(*f.Change)))
-			}
-		}
-	}
-	switch {
-	case len(c.Regressions) > 0:
-		r := c.Regressions[0]
-		a.Verdict, a.Sentence = answer.Bad, fmt.Sprintf("%s is worse: %s %s, beyond %s.", r.Case, r.Figure, percentText(r.Change), r.Condition)
-	case len(worse) > 0:
-		a.Verdict, a.Sentence = answer.Bad, fmt.Sprintf("Worse in %s: %s.", figure, show.Few(worse))
-	case len(c.Undecided) > 0:
-		a.Verdict, a.Sentence = answer.Unknown, fmt.Sprintf("Not decided: %s.", strings.TrimSuffix(c.Undecided[0].String(), "."))
-	case len(better)+len(said) == 0:
-		a.Verdict, a.Sentence = answer.Unknown, "No case was measured well enough in both runs to compare its "+figure+"."
-		a.Why = unsaid[:min(len(unsaid), 3)]
-	case len(better) > 0:
-		a.Sentence = fmt.Sprintf("No case is worse in %s; better: %s.", figure, show.Few(better))
-	default:
-		a.Sentence = fmt.Sprintf("%s in %s.", show.Plural(len(said), "case shows no significant change", "cases show no significant change"), figure)
-	}
-	if a.Verdict == answer.Bad {
-		a.Next = []string{answer.Typed("evbench", "report", c.Base.Path, c.New.Path, "-o", "report.html")}
-	}
-	return a
-}
-
 // lossy reports whether a change of a figure is for the worse: more for waiting, less for others.
 func lossy(figure string, change float64) bool {
-	return math.Signbit(change) != (figure == "barrier_wait_s")
+	return math.Signbit(change) != (figure == barrierWaits)
 }
 
 // A Difference is a property in which two runs differ.

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"evbench/internal/answer"
+	"evbench/results"
 )
 
 // A Condition is an excessive change of one figure: below a limit that is not positive, or above
@@ -107,7 +110,8 @@ type Undecided struct {
 }
 
 // Judge checks a report against conditions. A case that is missing, invalid or measured too little
-// is undecided: it has not passed. Controls are not judged; they show whether the machine is fit.
+// is undecided: it has not passed, nor has one whose interval holds a change beyond the limit. Controls are not
+// judged; but where one fell itself, ratios to it do not show a loss that all cases share.
 func (r Report) Judge(conditions []Condition) (bad []Regression, open []Undecided) {
 	bad, open = []Regression{}, []Undecided{}
 	if len(conditions) == 0 {
@@ -125,12 +129,30 @@ func (r Report) Judge(conditions []Condition) (bad []Regression, open []Undecide
 		bad, open = append(bad, b...), append(open, o...)
 	}
 	for _, c := range conditions {
+		if u, hidden := r.hidden(c, conditions); hidden {
+			open = append(open, u)
+		}
 		if !given[c.Figure] {
 			open = append(open, Undecided{Figure: c.Figure, Reason: "no case gives it in both runs"})
 			given[c.Figure] = true // said
 		}
 	}
 	return bad, open
+}
+
+// hidden reports whether the control fell by more than a condition on ratios allows, and not by the machine.
+func (r Report) hidden(x Condition, all []Condition) (Undecided, bool) {
+	if x.Figure != Ratio || x.Above || slices.ContainsFunc(all, func(y Condition) bool { return y.Figure == absolute }) {
+		return Undecided{}, false
+	}
+	for _, c := range r.Cases {
+		f, ok := c.figure(absolute)
+		if !c.Control || !ok || !f.Significant || f.Change == nil || !x.holds(*f.Change) || results.Disturbed(r.next, -*f.Change/100) != "" {
+			continue
+		}
+		return Undecided{c.Name, absolute, fmt.Sprintf("the control itself fell by %.2f %%, and ratios to it show no loss that all cases share: add '%s < %g%%'", -*f.Change, absolute, x.Limit)}, true
+	}
+	return Undecided{}, false
 }
 
 func (c Case) judge(conditions []Condition, given map[string]bool) (bad []Regression, open []Undecided) {
@@ -157,8 +179,11 @@ func (c Case) judge(conditions []Condition, given map[string]bool) (bad []Regres
 			continue
 		}
 		for _, x := range asked {
-			if f.Significant && x.holds(*f.Change) {
+			switch x.place(f) {
+			case answer.Below:
 				bad = append(bad, Regression{c.Name, f.Name, x, *f.Change, f.P})
+			case answer.Across:
+				open = append(open, Undecided{c.Name, f.Name, x.unshown(f)})
 			}
 		}
 	}

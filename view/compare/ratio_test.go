@@ -18,6 +18,7 @@ type rounded struct {
 	ratios   []float64
 	off      bool         // the run has no control
 	rejected map[int]bool // rounds in which the slice of the case does not count
+	delay    float64      // of servers
 }
 
 // wavy are ratios of a case that reaches a share, with some noise.
@@ -40,7 +41,7 @@ func (x rounded) run() *results.Run {
 	}
 	for round, ratio := range x.ratios {
 		for _, name := range cases {
-			s := results.Slice{Case: name, Repeat: round, Round: round, Control: name == "control", Complete: true, Exchanges: 5, MeasuredSec: 1}
+			s := results.Slice{Case: name, Repeat: round, Round: round, Control: name == "control", Complete: true, Exchanges: 5, MeasuredSec: 1, Delay: x.delay}
 			value := x.speed * (1 + 0.002*float64(round%3))
 			if name == "a" {
 				value *= ratio
@@ -70,10 +71,11 @@ func TestRatio(t *testing.T) {
 		open, rejected int    // what cannot be said of that; slices of the new run
 	}{
 		{name: "the same", base: full, next: full},
-		{name: "a slower machine", base: full, next: rounded{speed: 0.85, ratios: wavy(0.9, 8)}, events: true},
+		{name: "a slower machine", base: full, next: rounded{speed: 0.85, ratios: wavy(0.9, 8), delay: .2}, events: true},
+		{name: "a slower network, which the ratio hides", base: full, next: rounded{speed: 0.85, ratios: wavy(0.9, 8)}, events: true, open: 1},
 		{name: "a worse case on a faster machine", base: full, next: rounded{speed: 1.2, ratios: wavy(0.8, 8)}, ratio: true, events: true, regressed: true},
 		{name: "a better case", base: full, next: rounded{speed: 1, ratios: wavy(0.95, 8)}, ratio: true, events: true},
-		{name: "no width", base: rounded{speed: 1, ratios: even}, next: rounded{speed: 0.9, ratios: even}, events: true},
+		{name: "no width", base: rounded{speed: 1, ratios: even}, next: rounded{speed: 0.9, ratios: even, delay: .2}, events: true},
 		{name: "four rounds", base: full, next: rounded{speed: 1, ratios: wavy(0.8, 4)}, ratio: true, events: true, regressed: true},
 		{name: "three rounds", base: full, next: rounded{speed: 1, ratios: wavy(0.8, 3)}, unsaid: "fewer than 4 rounds on a side", open: 1},
 		{name: "one round", base: full, next: rounded{speed: 1, ratios: wavy(0.8, 1)}, unsaid: "fewer than 4 rounds on a side", open: 1},
