@@ -82,27 +82,13 @@ func verifyRing(c *cli.Context, name string, text []byte) error {
 	if !c.IsSet("topology") || !c.IsSet("tables") && !c.IsSet("engine") {
 		return usagef("%s: a ring is judged over tables: -t NETWORK and --tables FILE or --engine NAME", name)
 	}
-	s, err := readSource(c, c.String("topology"))
-	if err == nil {
-		s.Net, err = s.Net.WithSomeLIDs()
-	}
-	if err != nil {
-		return usage(err)
-	}
-	job, err := network.ReadJob(bytes.NewReader(text), s.Net)
-	if err != nil {
-		return wrongIn(name, err)
-	}
-	var with order.Tables
-	if !c.IsSet("engine") {
-		with, err = judgedWith(c.String("tables"), s)
-	} else if t, wrong := givenTables(c, s, nil); wrong == nil {
-		with, err = dumped(t)
-	} else {
-		err = wrong
-	}
+	with, err := tablesJudged(c, false)
 	if err != nil {
 		return err
+	}
+	job, err := network.ReadJob(bytes.NewReader(text), with.Net)
+	if err != nil {
+		return wrongIn(name, err)
 	}
 	report, err := order.Ring(text, job, with)
 	if err != nil {
@@ -163,33 +149,16 @@ func verifyOrder(c *cli.Context, name string, f *order.File) error {
 	}
 	var with order.Tables
 	if c.IsSet("tables") || c.IsSet("engine") {
-		s, err := readSource(c, c.String("topology"))
-		if err != nil {
-			return err
-		}
-		if s.Net, err = s.Net.WithSomeLIDs(); err != nil {
-			return usage(err)
-		}
-		var bits []uint8
-		if f.Header["path-bits"] != "" {
-			bits, _ = s.Net.PathBits() // a network without path bits has other tables than the plan's
-		}
-		if !c.IsSet("engine") {
-			with, err = judgedWith(c.String("tables"), s)
-		} else if t, wrong := givenTables(c, s, bits); wrong == nil {
-			with, err = dumped(t)
-		} else {
-			err = wrong
-		}
-		if err != nil {
+		var err error
+		if with, err = tablesJudged(c, f.Header["path-bits"] != ""); err != nil {
 			return err
 		}
 		if c.IsSet("sizes") {
-			nodes, err := order.Nodes(f, s.Net)
+			nodes, err := order.Nodes(f, with.Net)
 			if err != nil {
 				return usagef("%s: %w", name, err)
 			}
-			if with.Sizes, err = sizesOver(c, s.Net, nodes); err != nil {
+			if with.Sizes, err = sizesOver(c, with.Net, nodes); err != nil {
 				return err
 			}
 		}
@@ -206,6 +175,29 @@ func verifyOrder(c *cli.Context, name string, f *order.File) error {
 		Plan string `json:"plan"`
 		*order.Report
 	}{name, report}})
+}
+
+// tablesJudged are the network and its tables as the flags give them, for a judge that reads them itself.
+func tablesJudged(c *cli.Context, withBits bool) (with order.Tables, err error) {
+	s, err := readSource(c, c.String("topology"))
+	if err != nil {
+		return with, err
+	}
+	if s.Net, err = s.Net.WithSomeLIDs(); err != nil {
+		return with, usage(err)
+	}
+	if !c.IsSet("engine") {
+		return judgedWith(c.String("tables"), s)
+	}
+	var bits []uint8
+	if withBits {
+		bits, _ = s.Net.PathBits() // a network without path bits has other tables than the plan's
+	}
+	t, err := givenTables(c, s, bits)
+	if err != nil {
+		return with, err
+	}
+	return dumped(t)
 }
 
 // judgedWith are tables of a file for a judge that reads them itself: as they are, or JSON as OpenSM's text.
