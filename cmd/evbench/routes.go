@@ -139,6 +139,9 @@ func writeRoutes(c *cli.Context, t *lft.Tables, s *netfile.Source) error {
 		if write != nil && t.Lanes() > 1 && c.String("format") == "lft" {
 			fmt.Fprintf(c.App.ErrWriter, "warning: %d virtual lanes are needed, which this form cannot say; use --format json\n", t.Lanes())
 		}
+		if c.String("format") != "ip" && !lft.Deadlock(t).Free() {
+			fmt.Fprintln(c.App.ErrWriter, "warning: on a lossless network messages can block each other for good over these tables (evbench routes check says where); dfsssp and updn have tables without that")
+		}
 	}
 	return nil
 }

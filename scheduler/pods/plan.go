@@ -36,14 +36,18 @@ func Plan(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, erro
 
 // mixed plans with top switches in view.
 func mixed(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, error) {
+	b := split.Simple(f)
+	if tooMany(f, b.Phases) { // before the search for a better bound, which takes minutes where this is so
+		return nil, b, errTooMany(f, b)
+	}
 	w := split.NewFluid(f)
-	b := w.SettlePods(split.Simple(f))
+	b = w.SettlePods(b)
 	w.Relax()
 	var best *table
 	usual, thorough := attempts(f, b.Phases)
 	for try, k := 0, b.Phases; ; try++ {
-		if k >= slots.MaxPhase || k*f.Leaves*f.Spines > fattree.MaxPodState {
-			return nil, b, fmt.Errorf("%d phases on %d leaves with %d planes are more than evbench can plan", k, f.Leaves, f.Spines)
+		if tooMany(f, k) {
+			return nil, b, errTooMany(f, b)
 		}
 		if t := attempt(w, k, try, try > usual && best != nil, o); t != nil && (best == nil || t.b.Phases < best.b.Phases) {
 			best = t
@@ -59,6 +63,15 @@ func mixed(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, err
 			k = b.Phases
 		}
 	}
+}
+
+func tooMany(f *fattree.Tree, phases int) bool {
+	return phases >= slots.MaxPhase || phases*f.Leaves*f.Spines > fattree.MaxPodState
+}
+
+func errTooMany(f *fattree.Tree, b split.Bound) error {
+	return fmt.Errorf("no plan takes less than %d phases (bound proven by %v), and so many on %d leaves with %d planes are more than evbench plans with the fewest; --schedule %s --routing ftree takes more phases, at any size",
+		b.Phases, b, f.Leaves, f.Spines, schedules.LinearShift)
 }
 
 // attempts returns how often planning is tried again above the bound, and then with a thorough search.
