@@ -158,6 +158,8 @@ func TestSaid(t *testing.T) {
 		"aprun -n 64 -N 4 ./osu_alltoall\n":                                        "64 4 []",
 		"mpirun --npernode 4 ./osu_alltoall\n":                                     "0 4 []",
 		"mpirun -np 16 ./osu_alltoall\n":                                           "16 0 []",
+		"mpirun -np 2 ./osu_bw\n$ mpirun -np 16 ./osu_alltoall\n":                  "16 0 []",
+		"mpirun -np 2 ./osu_bw\n":                                                  "0 0 []",
 		"mpirun -np 1 ./a : -np 3 ./osu_alltoall\n":                                "0 0 []",
 		"mpirun -np 8 ./osu_alltoall\nmpirun -np 16 ./osu_alltoall\n":              "0 0 []",
 		"srun -N16 -n64 ./osu_alltoall\n":                                          "64 4 []",

@@ -61,7 +61,7 @@ func readOSU(data []byte, o Options) (*Result, error) {
 	case x.at == 0:
 		return nil, fmt.Errorf("no line %q of osu_alltoall", "# Size       Avg Latency(us)")
 	}
-	ended, err := x.ended(commandIn(data).last, o)
+	ended, err := x.ended(commandIn(data, x.title).last, o)
 	if err != nil {
 		return nil, err
 	}

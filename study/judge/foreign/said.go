@@ -14,7 +14,7 @@ import (
 // said adds to a result what its log says of the ranks beside the output itself: the command that started them, and
 // who runs where. What the output says counts first.
 func (r *Result) said(log []byte) {
-	c := commandIn(log)
+	c := commandIn(log, r.What)
 	if r.Ranks == 0 {
 		r.Ranks = c.ranks
 	}
@@ -42,17 +42,19 @@ type command struct {
 // launcher matches the name of one in a command, and program the benchmarks that it starts.
 var (
 	launcher = regexp.MustCompile(`(?:^|[\s/])(mpirun|mpiexec(?:\.\w+)?|orterun|prterun|prun|srun|aprun|jsrun|flux run|ibrun)\s`)
-	program  = regexp.MustCompile(`(?:^|[\s/])(?:osu_\w+|IMB-\S+|alltoallv?_perf\S*|mpiGraph)(?:\s|$)`)
+	program  = regexp.MustCompile(`(?:^|[\s/])(osu_\w+|IMB-\S+|[a-z_]+_perf\S*|mpiGraph)(?:\s|$)`)
 )
 
-// commandIn returns the command in a log that started the benchmark, as a shell prints it (set -x), or a user; of
+// commandIn returns the command in a log that started the program of a result, as a shell prints it (set -x), or a user; of
 // several, and of a command with several programs, nothing is taken.
-func commandIn(log []byte) (c command) {
+func commandIn(log []byte, what string) (c command) {
+	plain := strings.NewReplacer("_", "", "-", "")
+	what, _, _ = strings.Cut(strings.ReplaceAll(plain.Replace(what), ",", " "), " ")
 	found := 0
 	for line := range bytes.Lines(log) {
 		text := strings.TrimSpace(string(line))
-		at, to := launcher.FindStringSubmatchIndex(text), program.FindStringIndex(text)
-		if at == nil || to == nil || to[0] < at[1]-1 {
+		at, to := launcher.FindStringSubmatchIndex(text), program.FindStringSubmatchIndex(text)
+		if at == nil || to == nil || to[0] < at[1]-1 || !strings.Contains(plain.Replace(text[to[2]:to[3]]), what) {
 			continue
 		}
 		if found++; found > 1 || strings.Contains(text, " : ") {
