@@ -15,7 +15,6 @@ import (
 	"evbench/scenarios"
 	"evbench/scheduler/schedules"
 	"evbench/site/engines"
-	"evbench/site/opensm"
 	"evbench/study/judge/foreign"
 	"evbench/study/papers"
 	"evbench/transport"
@@ -33,7 +32,7 @@ func tasks() []cmdline.Task {
 		Words: map[string]string{
 			"figures": join(compare.Figures), "regressible": strings.Join(plandiff.Regressible, ","), "formats": join(foreign.Formats()),
 			"trees": join(routing.TreeNames()), "schedules": join(schedules.Names()), "engines": join(engines.Names()),
-			"policies": join(failover.Policies()), "engine list": enginesHelp(), "capacity": fmt.Sprint(opensm.Capacity),
+			"policies": join(failover.Policies()), "engine list": enginesHelp(),
 			"hold": failover.DefaultHold.String(), "port": fmt.Sprint(scenario.DefaultDataPort),
 			"transports": join(transport.Names()), "joinable": strings.Join(transport.Names(), "|"),
 		},

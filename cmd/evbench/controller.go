@@ -29,9 +29,6 @@ func controllerAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if n := s.Tree.Servers(); c.IsSet("workers") && c.Int("workers") != n {
-		return usagef("--workers %d: the scenario has %d servers", c.Int("workers"), n)
-	}
 	if err := open.CheckHosts(s); err != nil {
 		return err
 	}

@@ -160,7 +160,7 @@ func labUpAction(c *cli.Context) error {
 	if err := enterLab(nil); err != nil {
 		return err
 	}
-	return open.KeepLab(c.Context, p, lab.Options{Tree: t, Rate: cmdline.Rate(c, "rate"), MTU: c.Int("mtu"), Packets: p.Routing == routing.Spray}, c.App.Writer)
+	return open.KeepLab(c.Context, p, lab.Options{Tree: t, Rate: cmdline.Rate(c, "rate"), Packets: p.Routing == routing.Spray}, c.App.Writer)
 }
 
 // labOfNetwork builds the lab of a network of any shape, with the routes of its tables.
@@ -182,7 +182,7 @@ func labOfNetwork(c *cli.Context) error {
 	if down := cmdline.Names(c, "down"); len(down) > 0 {
 		text += ", without " + strings.Join(down, ", ")
 	}
-	return open.KeepNetwork(c.Context, t, job.Nodes, lab.Options{Rate: cmdline.Rate(c, "rate"), MTU: c.Int("mtu")}, text, c.App.Writer)
+	return open.KeepNetwork(c.Context, t, job.Nodes, lab.Options{Rate: cmdline.Rate(c, "rate")}, text, c.App.Writer)
 }
 
 func labUpInBackground(c *cli.Context) error {

@@ -208,7 +208,7 @@ func routesCheckAction(c *cli.Context) error {
 		}
 	}
 	r := lft.Examine(t, lft.Extent{
-		Weights: w, Roots: s.Roots, First: c.Int("first"), Shifts: c.Int("shifts"), Permutations: c.Int("permutations"), Bisections: c.Int("bisections"),
+		Weights: w, Roots: s.Roots, First: c.Int("first"), Permutations: 64, Bisections: 64,
 		ReachOnly: c.Bool("reach"), Apart: s.Whole.Apart(), Seed: c.Uint64("seed"),
 	})
 	r.Network = c.String("topology")

@@ -254,7 +254,6 @@ func TestRoutesFollowUsage(t *testing.T) {
 		{[]string{"--hold", "-1m"}, exitUsage, "must be 0 or more"},
 		{[]string{"--wait", "0s"}, exitUsage, "more than 0"},
 		{[]string{"--lmc", "8"}, exitUsage, "must be 0..7"},
-		{[]string{"--capacity", "0"}, exitUsage, "at least 1"},
 		{[]string{"--dump", " "}, exitUsage, "--dump: names no command"},
 		{[]string{"--objective", "speed"}, exitUsage, "there are phases, paths, balanced"},
 		{[]string{"--fill", "4"}, exitUsage, "--fill: only with --tree"},

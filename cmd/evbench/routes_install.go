@@ -96,7 +96,7 @@ func installOpenSM(c *cli.Context, p *plan.Plan, r *installReport) error {
 	if err != nil {
 		return err
 	}
-	o := opensm.Options{LMC: c.Int("lmc"), ByPath: c.Bool("lid-per-path"), Capacity: c.Int("capacity"), Renumber: c.Bool("renumber") || c.String("topology") == ""}
+	o := opensm.Options{LMC: c.Int("lmc"), ByPath: c.Bool("lid-per-path"), Renumber: c.Bool("renumber") || c.String("topology") == ""}
 	routes, err := opensm.Compute(p, n, o)
 	if _, renumbers := errors.AsType[*opensm.RenumberError](err); renumbers {
 		return usagef("--renumber: %w%s", err, ways(p, n, o))
@@ -297,7 +297,7 @@ func readFollowing(c *cli.Context, m *opensm.Manager) (o opensm.Following, err e
 	o.Plans = &loop.Plans{Build: func(t *topology.Tree) (*plan.Plan, error) { return plan.Build(t, build) }}
 	o.Subnet, err = opensm.NewSubnet(s.Whole, t, opensm.SubnetOptions{
 		Manager:  m,
-		Options:  opensm.Options{LMC: c.Int("lmc"), Capacity: c.Int("capacity")},
+		Options:  opensm.Options{LMC: c.Int("lmc")},
 		Discover: opensm.CommandLine(c.String("discover")),
 		Tell:     o.Out.Step,
 	})

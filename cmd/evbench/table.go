@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/barrier"
 	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
@@ -79,7 +81,7 @@ func sprayingOptions(c *cli.Context) (o survey.SprayingOptions, err error) {
 		return o, err
 	}
 	o = survey.SprayingOptions{
-		Tree: t, Draws: c.Int("draws"), Round: c.Duration("round"), Jitter: c.Duration("jitter"), Barrier: c.String("barrier"),
+		Tree: t, Draws: c.Int("draws"), Round: c.Duration("round"), Jitter: time.Microsecond, Barrier: barrier.Tournament,
 		Exchanges: c.Float64("exchanges"), Seed: c.Uint64("seed"), Ways: survey.Ways(),
 		Dead: cmdline.Numbers(c, "dead"), Buffers: cmdline.Numbers(c, "buffers"), Lanes: cmdline.Numbers(c, "lanes"),
 		BitPerSec: float64(cmdline.Rate(c, "rate")), Fragment: int(cmdline.Size(c, "fragment")),

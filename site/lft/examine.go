@@ -39,7 +39,6 @@ const (
 type Extent struct {
 	Roots        []network.Node // nil: they are found
 	First        int            // offences that are named
-	Shifts       int            // phases of the linear shift; 0: all of them, or some of a large network
 	Permutations int
 	Bisections   int
 	ReachOnly    bool // only whether routes arrive, and deadlocks
@@ -72,11 +71,9 @@ func Examine(t *Tables, x Extent) *Examination {
 		r.Weighted = LoadWeighted(t, x.Weights)
 	}
 	r.Alternatives = Minimal(t.Net)
-	shifts := x.Shifts
-	if shifts == 0 {
-		if shifts = hosts; hosts > allShifts {
-			shifts = someShifts
-		}
+	shifts := hosts
+	if hosts > allShifts {
+		shifts = someShifts
 	}
 	r.Shift = Congest(t, SomeShifts(hosts, shifts, seed))
 	if n := x.Permutations; n > 0 {
