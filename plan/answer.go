@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -10,13 +9,16 @@ import (
 	"evbench/topology"
 )
 
-// Question begins the answer on a plan of a tree.
-func Question(t *topology.Tree) answer.Answer {
+// Asks is the question that a plan of a tree answers.
+func Asks(t *topology.Tree) answer.Question {
 	if dead, _ := t.Damage(); dead > 0 {
-		return answer.Answer{Question: fmt.Sprintf("How long does the exchange take without %s?", show.Plural(dead, "dead link", "dead links"))}
+		return answer.Without.About(show.Plural(dead, "dead link", "dead links"))
 	}
-	return answer.Answer{Question: "How long does the exchange take?"}
+	return answer.Takes
 }
+
+// Question begins the answer on a plan of a tree.
+func Question(t *topology.Tree) answer.Answer { return answer.Answer{Question: Asks(t).Ask} }
 
 // TreeFlags are the flags that name a tree and what is dead in it.
 func TreeFlags(t *topology.Tree) []string {

@@ -161,11 +161,16 @@ func notTree(c *cli.Context) (*netfile.Source, error) {
 }
 
 func writePlan(c *cli.Context, watch *stopwatch, write func(io.Writer) error, describe func(io.Writer)) error {
+	_, shown := terminal(c.App.Writer)
+	first := shown && c.String("out") == "" && !c.Bool("quiet")
+	if first {
+		describe(c.App.Writer)
+	}
 	if err := writeLong(c, func(w io.Writer) error { return packed(c, w, write) }); err != nil {
 		return err
 	}
-	if !c.Bool("quiet") {
-		describe(c.App.ErrWriter)
+	if !first && !c.Bool("quiet") {
+		describe(answerTo(c))
 	}
 	if c.Bool("time") {
 		fmt.Fprintln(c.App.ErrWriter, "planned in", watch)

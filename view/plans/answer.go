@@ -26,36 +26,31 @@ func Takes(p *plan.Plan, cost plan.Cost) string {
 // Answer says what a plan promises: how long it takes, and how far that is from the least, where all
 // links have one rate.
 func Answer(p *plan.Plan, cost plan.Cost) answer.Answer {
-	a := plan.Question(p.Tree)
-	a.Sentence = Takes(p, cost)
-	if p.Routing == plan.NoRouting {
-		a.Verdict = answer.Unknown
-		a.Sentence += "; without routes nothing is known of links that messages share."
-		a.Next = []string{command(p, "--schedule", p.ScheduleName())}
-		return a
-	}
+	takes := answer.Finding{Text: Takes(p, cost), Place: answer.At}
+	doubt := func(format string, args ...any) { takes.Doubts = []answer.Doubt{{Text: fmt.Sprintf(format, args...)}} }
+	var e answer.Evidence
 	least := float64(p.Bound.Phases)
 	switch over := cost.Duration - least; {
+	case p.Routing == plan.NoRouting:
+		doubt("without routes nothing is known of links that messages share")
+		e.Next = []string{command(p, "--schedule", p.ScheduleName())}
 	case least == 0:
-		a.Verdict = answer.Unknown
-		a.Sentence += "; the least is not known."
-	case over <= 0:
-		a.Verdict = answer.Good
-		a.Sentence += ": no plan is shorter."
-		a.Why = []string{"bound proven by " + p.Proof()}
-	case p.Pinned():
-		a.Verdict = answer.Unknown
-		a.Sentence += fmt.Sprintf(": no plan needs less than %d, and whether one of less than %.6g exists is not known.", p.Bound.Phases, cost.Duration)
-		a.Why = []string{"bound proven by " + p.Proof()}
+		doubt("the least is not known")
+	case over > 0 && !p.Pinned():
+		takes.Place, takes.Cause = answer.Below, fmt.Sprintf("messages share links, and %d is the least", p.Bound.Phases)
+		e.Next = []string{command(p, "--schedule", schedules.FORS)}
+	case over > 0:
+		doubt("no plan needs less than %d, and whether one of less than %.6g exists is not known", p.Bound.Phases, cost.Duration)
+		e.Why = []string{"bound proven by " + p.Proof()}
 	default:
-		a.Verdict = answer.Bad
-		a.Sentence += fmt.Sprintf(": messages share links, and %d is the least.", p.Bound.Phases)
-		a.Next = []string{command(p, "--schedule", schedules.FORS)}
+		takes.Cause = "no plan is shorter"
+		e.Why = []string{"bound proven by " + p.Proof()}
 	}
 	if n := p.Tree.Names(); n != nil && n.Guess != "" {
-		a.Verdict, a.Sentence = answer.Unknown, a.Sentence+" The share is a guess: "+n.Guess+"."
+		e.Doubts = []answer.Doubt{{Text: "the share is a guess: " + n.Guess}}
 	}
-	return a
+	e.Findings = []answer.Finding{takes}
+	return answer.Decide(plan.Asks(p.Tree), e)
 }
 
 func named(p *plan.Plan) string {
@@ -72,45 +67,40 @@ func command(p *plan.Plan, more ...string) string {
 
 // Verified says what a judge found in a plan for equal fragments in the file of that name.
 func Verified(name string, r *verify.Report) answer.Answer {
-	a := verified(name, &r.Findings)
-	switch {
+	switch b := r.Bound; {
 	case !r.Valid:
 	case r.Optimal():
-		a.Sentence += fmt.Sprintf(", and no plan needs fewer than its %s.", show.Plural(r.Phases, "phase", "phases"))
-		a.Why = []string{"bound proven by " + r.Bound.Kind}
-	case r.Bound != nil && r.Bound.Proven && r.Bound.Gap > 0:
-		a.Sentence += fmt.Sprintf("; it has %s more than the bound of %d.", show.Plural(r.Bound.Gap, "phase", "phases"), r.Bound.Phases)
-		a.Why = []string{"bound proven by " + r.Bound.Kind}
-	case r.Bound != nil && !r.Bound.Proven:
-		a.Sentence += "; its bound was not checked."
-		a.Next = []string{answer.Typed("evbench", "verify", "--bound", name)}
-	default:
-		a.Sentence += "."
+		return verified(name, &r.Findings, fmt.Sprintf(", and no plan needs fewer than its %s", show.Plural(r.Phases, "phase", "phases")), answer.Evidence{Why: []string{"bound proven by " + b.Kind}})
+	case b != nil && b.Proven && b.Gap > 0:
+		return verified(name, &r.Findings, fmt.Sprintf("; it has %s more than the bound of %d", show.Plural(b.Gap, "phase", "phases"), b.Phases), answer.Evidence{Why: []string{"bound proven by " + b.Kind}})
+	case b != nil && !b.Proven:
+		e := answer.Evidence{Next: []string{answer.Typed("evbench", "verify", "--bound", name)}}
+		if name == "-" {
+			e.Next = nil // standard input is read
+		}
+		return verified(name, &r.Findings, "; its bound was not checked", e)
 	}
-	return a
+	return verified(name, &r.Findings, "", answer.Evidence{})
 }
 
 // VerifiedOrdered is Verified of an ordered plan.
 func VerifiedOrdered(name string, r *verify.OrderedReport) answer.Answer {
-	a := verified(name, &r.Findings)
-	switch {
-	case !r.Valid:
-	case r.Bound != nil && r.Bound.Proven:
-		a.Sentence += fmt.Sprintf(", and takes %s longer than the bound.", show.Percent(1/r.Bound.Ratio-1))
-	default:
-		a.Sentence += "."
+	more := ""
+	if r.Bound != nil && r.Bound.Proven {
+		more = fmt.Sprintf(", and takes %s longer than the bound", show.Percent(1/r.Bound.Ratio-1))
 	}
-	return a
+	return verified(name, &r.Findings, more, answer.Evidence{})
 }
 
-func verified(name string, f *verify.Findings) answer.Answer {
+func verified(name string, f *verify.Findings, more string, e answer.Evidence) answer.Answer {
 	if name == "-" {
-		name = "The plan"
+		name = "the plan"
 	}
-	a := answer.Answer{Question: "Is this plan what it claims to be?", Verdict: answer.Of(f.Valid), Sentence: name + " is valid"}
+	found := answer.Finding{Text: name + " is valid" + more, Place: answer.At}
 	if !f.Valid {
-		a.Sentence = fmt.Sprintf("%s is not valid: %s.", name, show.Plural(f.Total, "offence", "offences"))
-		a.Why = []string{f.Offences[0].Text}
+		found = answer.Finding{Text: name + " is not valid", Place: answer.Below, Cause: show.Plural(f.Total, "offence", "offences")}
+		e.Why = []string{f.Offences[0].Text}
 	}
-	return a
+	e.Findings = []answer.Finding{found}
+	return answer.Decide(answer.Claims, e)
 }
