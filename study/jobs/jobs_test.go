@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/hostlist"
+	"evbench/internal/lists"
 	"evbench/site/lft"
 	"evbench/site/network"
 	"evbench/testing/expect"
@@ -48,11 +50,29 @@ func TestReadSacct(t *testing.T) {
 	expect.True(t, err == nil && slices.EqualFunc(got, want, equal), "%v, %v; want %v", got, err, want)
 }
 
+// What squeue and sacct print in other ways; arrays that do not run yet are skipped.
+func TestReadOthers(t *testing.T) {
+	for text, want := range map[string]string{
+		"101_[5-9%2]:\n101_4:n[1-3]\n103+0:n4\n103+1:n[5-6]\n101_[1,3]: \n":        "101_4: n[1-3], 103+0: n4, 103+1: n[5-6]",
+		"JobID|NodeList\n101|n[1-3]\n101.batch|n1\n102|n[4-6]\n":                   "101: n[1-3], 102: n[4-6]",
+		"JobID|State|NodeList|\n101|RUNNING|n[1-3]|\n102|PENDING|None assigned|\n": "101: n[1-3]",
+		"101|n[1-3]\n102|n4\n": "101: n[1-3], 102: n4",
+		`{"meta":{},"jobs":[{"job_id":7,"nodes":"n[2,1]","job_state":["RUNNING"]},{"job_id":8,"nodes":""}]}`: "7: n[1-2]",
+	} {
+		got, err := Read(strings.NewReader(text))
+		said := strings.Join(lists.Of(got, func(j Job) string { return j.ID + ": " + hostlist.Compress(j.Nodes) }), ", ")
+		expect.True(t, err == nil && said == want, "%q: %s, %v; want %s", text, said, err, want)
+	}
+}
+
 func equal(a, b Job) bool { return a.ID == b.ID && slices.Equal(a.Nodes, b.Nodes) }
 
 func TestReadRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"1 n1\n2 n[1-":                 "line 2: job 2: host list",
+		`{"jobs": 3}`:                  "no output of squeue --json: json",
+		`{"x": []}`:                    "no output of squeue --json: it has no jobs",
+		"JobID|State|NodeList\n1|R":    "line 2: \"1|R\": no line of sacct -P",
 		": n1":                         "line 1: \": n1\": a line is",
 		"n[1-3] x":                     "line 1: \"n[1-3] x\": a line is",
 		"1 n[0-700000]\n2 n[0-700000]": "line 2: more than 1048576 nodes in all jobs",

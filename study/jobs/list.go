@@ -6,6 +6,7 @@ package jobs
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,13 +33,31 @@ const maxID = 255 // characters
 // Read reads a list of jobs, one on a line: "job: node,node…", or "job nodes" as squeue -h -o '%A
 // %N' prints, both with host list expressions. It skips jobs without nodes, which do not run yet,
 // empty lines, the header of squeue and text after #. Lines of one job add up, as do those of its steps
-// that sacct -o JobID,NodeList prints. Jobs are in the order of the list. A table with the head that squeue
-// prints without options is read by it.
+// that sacct -o JobID,NodeList prints, also with -P. Jobs are in the order of the list. A table with the head that squeue
+// prints without options is read by it, and so is what squeue and sacct print with --json.
 func Read(r io.Reader) ([]Job, error) {
+	in := bufio.NewReader(r)
+	if head, _ := in.Peek(1); string(head) == "{" {
+		return readJSON(in)
+	}
 	var list []Job
 	at, total := map[string]int{}, 0
-	table := false // squeue's own
-	err := lines(r, func(line string) error {
+	table := false          // squeue's own
+	columns := [2]int{0, 1} // of sacct -P
+	err := lines(in, func(line string) error {
+		if f := strings.Split(line, "|"); len(f) > 1 {
+			called := func(name string) int {
+				return slices.IndexFunc(f, func(s string) bool { return strings.EqualFold(strings.TrimSpace(s), name) })
+			}
+			if nodes := called("NodeList"); nodes >= 0 {
+				columns = [2]int{max(0, called("JobID")), nodes}
+				return nil
+			}
+			if max(columns[0], columns[1]) >= len(f) {
+				return fmt.Errorf("%q: no line of sacct -P; print it with sacct -P -o JobID,NodeList", hostlist.Short(line))
+			}
+			line = f[columns[0]] + " " + f[columns[1]]
+		}
 		if squeueHead.MatchString(line) || squeueDate.MatchString(line) {
 			table = true
 			return nil
@@ -69,6 +88,37 @@ func Read(r io.Reader) ([]Job, error) {
 		list[i].Nodes = slices.Compact(j.Nodes)
 	}
 	return list, err
+}
+
+// readJSON reads what squeue and sacct print with --json: jobs with their ID and nodes.
+func readJSON(r io.Reader) (list []Job, err error) {
+	var doc struct {
+		Jobs []struct {
+			ID    json.Number `json:"job_id"`
+			Nodes string      `json:"nodes"`
+		} `json:"jobs"`
+	}
+	if err := json.NewDecoder(r).Decode(&doc); err != nil {
+		return nil, fmt.Errorf("no output of squeue --json: %w", err)
+	}
+	if doc.Jobs == nil {
+		return nil, errors.New("no output of squeue --json: it has no jobs")
+	}
+	total := 0
+	for _, j := range doc.Jobs {
+		_, nodes, err := parseLine(j.ID.String() + " " + j.Nodes)
+		if err != nil {
+			return nil, err
+		}
+		if total += len(nodes); total > maxNodes {
+			return nil, fmt.Errorf("more than %d nodes in all jobs", maxNodes)
+		}
+		if len(nodes) > 0 {
+			slices.Sort(nodes)
+			list = append(list, Job{j.ID.String(), slices.Compact(nodes)})
+		}
+	}
+	return list, nil
 }
 
 // The lines of the table that squeue prints without options: its head, with -l below a date, and a job with the number of
@@ -106,6 +156,8 @@ func lines(r io.Reader, do func(string) error) error {
 var (
 	sacctStep = regexp.MustCompile(`^(\d+(?:[_+]\d+)?)\.(?:\d+|batch|extern|interactive)$`)
 	sacctRule = regexp.MustCompile(`^-+\s+-+$`)
+	// The tasks of an array that do not run yet.
+	pendingArray = regexp.MustCompile(`^\d+_\[[\d,:%-]+(?:\.\.\.)?\]$`)
 )
 
 func parseLine(line string) (id string, nodes []string, err error) {
@@ -114,6 +166,8 @@ func parseLine(line string) (id string, nodes []string, err error) {
 		id, rest = line[:i], strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line[i:]), ":"))
 	}
 	switch {
+	case rest == "" && pendingArray.MatchString(id):
+		return id, nil, nil
 	case id == "" || hostlist.Check(id, maxID) != nil:
 		return "", nil, fmt.Errorf("%q: a line is \"job: node,node\" or \"job nodes\", as squeue -h -o '%%A %%N' prints it", hostlist.Short(line))
 	case rest == "" || rest == "(null)" || rest == "N/A" || rest == "None assigned" || sacctRule.MatchString(line) || strings.EqualFold(id, "JOBID") && strings.EqualFold(rest, "NODELIST"): // the last is what squeue and sacct head their lists with
