@@ -380,6 +380,9 @@ func readWhole(c *cli.Context, src string) (*netfile.Source, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
+	if s.Whole.Adaptive = s.Whole.Adaptive || c.Bool("adaptive"); s.Whole.Adaptive {
+		_ = c.Set("adaptive", "true") // where the command knows of it
+	}
 	for _, note := range s.Whole.Notes {
 		fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", src, note)
 	}

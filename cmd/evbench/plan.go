@@ -31,6 +31,9 @@ func planAction(c *cli.Context) error {
 		return planTables(c)
 	}
 	t, hosts, rates, err := treeAndHosts(c)
+	if c.Bool("adaptive") {
+		return anyWay(c, "adaptive routing")
+	}
 	if err != nil {
 		return withoutTree(c, err)
 	}

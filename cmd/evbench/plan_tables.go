@@ -29,7 +29,7 @@ import (
 // planTables plans an order of messages over the tables of a network of any shape.
 func planTables(c *cli.Context) error {
 	if slices.Contains([]string{routing.Adaptive, routing.Spray, routing.ECMP}, c.String("engine")) {
-		return anyWay(c)
+		return anyWay(c, "--engine "+c.String("engine"))
 	}
 	var watch stopwatch
 	x, err := toOrder(c, &watch)
@@ -59,6 +59,9 @@ func toOrder(c *cli.Context, watch *stopwatch) (*ordering, error) {
 	s, t, job, err := networkAndTables(c)
 	if err != nil {
 		return nil, err
+	}
+	if s.Whole.Adaptive {
+		return nil, anyWay(c, "adaptive routing")
 	}
 	if err := checkPlans(len(job.Nodes), 1); err != nil {
 		return nil, err
@@ -111,7 +114,7 @@ func (x *ordering) write(c *cli.Context, watch *stopwatch) error {
 }
 
 // anyWay is the error for a network that gives messages no way of their own, with what holds for every order.
-func anyWay(c *cli.Context) error {
+func anyWay(c *cli.Context, why string) error {
 	s, err := readSource(c, c.String("topology"))
 	if err != nil {
 		return err
@@ -120,11 +123,34 @@ func anyWay(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	least := float64(len(job.Nodes) - 1)
-	if !c.IsSet("hosts") {
-		least = max(least, minmax.Bound(s.Net))
+	least, err := leastOf(c, s, job)
+	if err != nil {
+		return err
 	}
-	return usagef("--engine %s: no table says which way a message takes, so there is no order over tables; no order at all takes less than %.6g steps", c.String("engine"), math.Ceil(least*(1-1e-9)))
+	return usagef("%s: no table says which way a message takes, so there is no order over tables; no order at all takes less than %.6g steps", why, least)
+}
+
+// leastOf is what no order of the messages of a job takes less than, whichever ways they take.
+func leastOf(c *cli.Context, s *netfile.Source, job network.Job) (float64, error) {
+	sizes := [2]int{len(job.Nodes), len(job.Nodes)}
+	for i, flag := range []string{"readers", "builders"} {
+		own, err := ranksOf(c, flag, s.Net, job.Nodes)
+		if err != nil {
+			return 0, err
+		}
+		if own != nil {
+			sizes[i] = lists.Many(own, func(is bool) bool { return is })
+		}
+	}
+	peers := max(sizes[0], sizes[1])
+	if job.Host == nil && !c.IsSet("hosts") && !c.IsSet("readers") && !c.IsSet("builders") {
+		return math.Ceil(max(float64(peers-1), minmax.Bound(s.Net)) * (1 - 1e-9)), nil
+	}
+	own := 1 // adapters of one host
+	for _, of := range lists.By(job.Host, func(h int) int { return h }) {
+		own = max(own, len(of))
+	}
+	return float64(peers - own), nil
 }
 
 // planSized plans when each fragment of an exchange starts whose sizes differ.

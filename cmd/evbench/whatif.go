@@ -32,7 +32,7 @@ func whatifAction(c *cli.Context, s *sweep.Sweep) error {
 	}
 	o := survey.WhatIfOptions{
 		K: c.Int("k"), Sample: c.Int("sample"), Seed: c.Uint64("seed"), Cases: survey.Cases(cmdline.Names(c, "schedule"), cmdline.Names(c, "routing")), Sweep: s,
-		Good: c.Float64("good") / 100, Assumes: otherRates(t, rates),
+		Good: c.Float64("good") / 100, Assumes: otherRates(t, rates), Adaptive: c.Bool("adaptive"),
 	}
 	sets, err := survey.CountSets(t, o)
 	if err != nil {

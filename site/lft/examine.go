@@ -55,6 +55,9 @@ func Examine(t *Tables, x Extent) *Examination {
 		ranks = nil
 		r.Notes = append(r.Notes, "up and down are not known: "+err.Error())
 	}
+	if t.Net.Adaptive {
+		r.Notes = append(r.Notes, "switches route adaptively: messages take other ways than those of the tables, too")
+	}
 	r.Report = Check(t, Options{Ranks: ranks, First: x.First, Apart: x.Apart})
 	r.Valid = r.OK() && r.NoLID == 0
 	r.Deadlocks = Deadlock(t)

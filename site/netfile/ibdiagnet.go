@@ -32,6 +32,8 @@ var wanted = map[string][]string{
 	"NODES": {"nodedesc", "numports", "nodetype", "nodeguid"},
 	"PORTS": {"nodeguid", "portguid", "portnum", "lid"},
 	"LINKS": {"nodeguid1", "portnum1", "nodeguid2", "portnum2"},
+	// which may be missing: e is whether a switch routes adaptively
+	"AR_INFO": {"nodeguid"},
 }
 
 // ReadIbdiagnet reads a network in the tables that ibdiagnet writes into ibdiagnet2.db_csv: nodes,
@@ -65,7 +67,12 @@ func ReadIbdiagnet(r io.Reader) (*network.Network, error) {
 	for _, n := range p.nodes {
 		n.links = slices.DeleteFunc(n.links, func(l link) bool { return l.peer == "" })
 	}
-	return p.network()
+	n, err := p.network()
+	if t := found["AR_INFO"]; err == nil && t != nil && slices.ContainsFunc(t.rows, func(x row) bool { on, err := x.number("e"); return err == nil && on > 0 }) {
+		n.Adaptive = true
+		n.Notes = append(n.Notes, "switches route adaptively (AR_INFO), as with --adaptive")
+	}
+	return n, err
 }
 
 func readTables(lines []string) (map[string]*table, error) {

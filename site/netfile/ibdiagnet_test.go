@@ -78,6 +78,19 @@ func TestReadIbdiagnet(t *testing.T) {
 	}
 }
 
+// Switches say whether they route adaptively; the copies of a network with dead parts keep it.
+func TestReadAdaptive(t *testing.T) {
+	for table, want := range map[string]bool{
+		"": false,
+		"START_AR_INFO\nNodeGUID,is_arn_sup,e\n0x100,1,0\n0x200,1,1\nEND_AR_INFO\n": true,
+		"START_AR_INFO\nNodeGUID,is_arn_sup,e\n0x100,1,0\nEND_AR_INFO\n":            false,
+		"START_AR_INFO\nNodeGUID,is_arn_sup\n0x100,1\nEND_AR_INFO\n":                false,
+	} {
+		n := expect.Value(netfile.ReadIbdiagnet(strings.NewReader(ibdiagnet + table)))(t)
+		expect.True(t, n.Adaptive == want && (len(n.Notes) > 0) == want && expect.Value(n.Degrade([]string{"spine"}))(t).Adaptive == want, "%q: %v, %v", table, n.Adaptive, n.Notes)
+	}
+}
+
 // TestReadAggregationNode: that of a spine, as ibnetdiscover prints it, is no host either.
 func TestReadAggregationNode(t *testing.T) {
 	n := read(t, tiny+"\ncaguid=0x30\nCa 1 \"C\" # \"Mellanox Technologies Aggregation Node\"\n")

@@ -43,15 +43,17 @@ type Network struct {
 	Notation string // as built, "" when read from elsewhere
 	// Notes say what was left out of a file, or taken for granted. Guess says why shares of the link
 	// rate are guesses; "": they are not.
-	Notes  []string
-	Guess  string
-	info   []Info
-	hosts  int
-	first  []int32 // ports of node n are ends[first[n]:first[n+1]], from port 1
-	ends   []End
-	rates  map[End]float64 // of the cable at a port, nil where none is known
-	others []other
-	shared []bool // nodes, the others included, whose name another one has; nil: none
+	Notes []string
+	Guess string
+	// Adaptive says that switches choose the way of each message: tables have only one of them.
+	Adaptive bool
+	info     []Info
+	hosts    int
+	first    []int32 // ports of node n are ends[first[n]:first[n+1]], from port 1
+	ends     []End
+	rates    map[End]float64 // of the cable at a port, nil where none is known
+	others   []other
+	shared   []bool // nodes, the others included, whose name another one has; nil: none
 }
 
 // Nodes returns the number of hosts and switches.

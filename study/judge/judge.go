@@ -88,6 +88,7 @@ type Verdict struct {
 	exchange
 	assumed  string // of the ranks of the result, what decides its figure: ", with one rank a host"
 	doubt    string // of our own result, why its run does not tell
+	adaptive bool   // switches choose the way of each message
 	good     Thresholds
 	flags    []string // of Input
 	again    []string
@@ -148,7 +149,10 @@ func Judge(in Input) (*Verdict, error) {
 		return nil, err
 	}
 	v := newVerdict(f, in)
-	in.Good = v.good
+	if in.Good, v.adaptive = v.good, in.Net.Adaptive; v.adaptive && in.Tables != nil {
+		in.Tables = nil
+		v.note("adaptive routing: switches choose the way of each message, and the tables are not counted with")
+	}
 	if in.Tables != nil {
 		if v.Tables, err = f.tables(in.Tables); err != nil {
 			return nil, err

@@ -23,6 +23,9 @@ type Planned struct {
 // planned makes the schedule fors. It uses all slow links, or takes those below one of their rates
 // for dead, whichever takes the least time.
 func (v *Verdict) planned(f *fabric, faults []fault) {
+	if v.adaptive {
+		return // a plan has its own paths
+	}
 	if f.tree.Servers() > planHosts {
 		v.note("no schedule was planned: more than %d hosts; evbench plan does it", planHosts)
 		return

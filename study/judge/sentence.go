@@ -15,7 +15,7 @@ func (v *Verdict) Answer() answer.Answer {
 	if a.Verdict == answer.Good || v.flags == nil {
 		return a
 	}
-	if v.Tables == nil {
+	if v.Tables == nil && !v.adaptive {
 		a.Next = append(a.Next, answer.Typed(slices.Concat([]string{"evbench", "judge"}, v.flags, v.again, []string{"--engine", "opensm-minhop"})...))
 	}
 	if p := v.Planned; p != nil && v.better(p.Efficiency) {
@@ -215,6 +215,8 @@ func (v *Verdict) missing() string {
 	switch m := v.Measured; {
 	case m == nil || v.Pairs != nil:
 		return ""
+	case v.adaptive:
+		return "switches choose the ways (adaptive routing): measure the pairs (mpiGraph, iperf3 -J)"
 	case v.Tables == nil:
 		return "its tables (--tables, --engine) say which links messages share"
 	case max(m.OfUnphased, m.OfPhased) < v.good.Exchange:

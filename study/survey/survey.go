@@ -228,6 +228,11 @@ func (r *WhatIfReport) found(g *GroupReport, e *answer.Evidence) {
 		}
 		return
 	}
+	if r.adaptive {
+		e.Findings = append(e.Findings, answer.Finding{Text: fmt.Sprintf("whichever %s, no order keeps more than %s of the link rate", r.killed(g), show.Percent(r.possible(best))),
+			Doubts: []answer.Doubt{{Text: "what adaptive routing keeps is not known"}}})
+		return
+	}
 	if best.Refused > 0 {
 		e.Findings = append(e.Findings, answer.Finding{Text: show.Plural(best.Refused, "set is", "sets are") + " without a plan", Place: answer.Below, Cause: best.Reason})
 	}

@@ -82,6 +82,8 @@ type WhatIfOptions struct {
 	Good float64
 	// Assumes says which links and hosts are slower than others and count as whole ones, "" where all are alike.
 	Assumes string
+	// Adaptive says that switches choose the way of each message.
+	Adaptive bool
 	// Sweep selects the sets planned here, the place for their costs, and the listener for
 	// progress. nil means all, nowhere and no listener.
 	Sweep *sweep.Sweep
@@ -95,6 +97,7 @@ type WhatIfReport struct {
 	seed       uint64
 	good       float64
 	assumes    string
+	adaptive   bool
 	base       []outcome // by case: t itself, without further failures; zero where a choosy schedule has none
 	Groups     []GroupReport
 	Incomplete bool // it was stopped; the numbers cover the sets done
@@ -133,7 +136,7 @@ func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfRepo
 	if err := t.Exchanges(); err != nil {
 		return nil, err
 	}
-	r := &WhatIfReport{tree: t, k: o.K, sample: o.Sample, seed: o.Seed, good: cmp.Or(o.Good, 0.95), assumes: o.Assumes}
+	r := &WhatIfReport{tree: t, k: o.K, sample: o.Sample, seed: o.Seed, good: cmp.Or(o.Good, 0.95), assumes: o.Assumes, adaptive: o.Adaptive}
 	w := &whatIf{tree: t, opt: o, leaf: t.LeafOfRanks(), orders: map[string]*order{}, refused: map[int]string{}, classes: newClasses(t), quickly: map[string]*changes{}, closed: map[string]closedPaths{}}
 	if err := w.prepare(r); err != nil {
 		return nil, err
