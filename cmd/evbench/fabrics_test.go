@@ -83,6 +83,7 @@ var fabricCases = []struct {
 	{"topo show -t 10-include.conf", exitUsage, `this is a file with an Include of Slurm, which`, "ibnetdiscover"},
 	{"routes jobs -t ok-daq.txt 11-pending-array.txt", exitDone, `warning +not in the network: n1, n2, n3, n4, n5, n6\n`, ""},
 	{"routes jobs -t ok-daq.txt 11-sacct-P.txt", exitDone, `warning +not in the network: n1, n2, n3, n4, n5, n6\n`, ""},
+	{"judge -t 12-half-cabled-spine.txt", exitDone, `(?m)^(?:GOOD|NOT KNOWN): The network can do 88\.9% of the link rate at most`, "repair "},
 	{"plan -t ok-islands.txt", exitDone, `GOOD: .* 8 steps, the least that these tables allow(?s:.*)planned +8 +87\.5 %`, ""},
 	{"plan -t ok-daq.txt --readers flp[01-08] --builders epn[01-10]", exitDone, `GOOD: .* 10 messages in a row`, ""},
 	{"plan -t ok-half-depth.txt", exitDone, `n01 mlx5_0 sends 15 messages`, ""},

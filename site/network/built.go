@@ -45,7 +45,7 @@ func (p *Places) at(n *Network, e End) int {
 // beside faster ones lacks, and those of a leaf that has fewer cables than others to every spine. A
 // leaf is taken to have been built with as many cables to each spine as it has to one; where there
 // is one spine alone, with as many as any leaf; and without cables to the spines that it has none to, where these
-// are two at least and half of those that another leaf has. No cable ever joined networks that none joins now, such as
+// are two at least and half of those that another leaf has; and so a spine. No cable ever joined networks that none joins now, such as
 // the planes of hosts with several adapters.
 func (p *Places) never() (absent []topology.Link) {
 	t := p.Tree
@@ -60,7 +60,8 @@ func (p *Places) never() (absent []topology.Link) {
 		all = max(all, len(p.distinct(id)))
 	}
 	part := p.parts()
-	few, _ := p.fewSpines()
+	few, _ := p.few(false)
+	fewer, _ := p.few(true)
 	for leaf := range t.Leaves() {
 		free, cables, most := make([][]topology.Link, t.Spines()), make([]int, t.Spines()), max(all, p.toASpine(leaf))
 		for k := range t.Spines() {
@@ -72,7 +73,7 @@ func (p *Places) never() (absent []topology.Link) {
 			cables[k] = len(p.distinct(t.LinkID(t.Cable(leaf, k, 0))))
 		}
 		for k, own := range free {
-			if a, b := part[p.nodes[leaf]], part[p.nodes[t.Leaves()+k]]; a > 0 && b > 0 && a != b || few[leaf] > 0 && cables[k] == 0 {
+			if a, b := part[p.nodes[leaf]], part[p.nodes[t.Leaves()+k]]; a > 0 && b > 0 && a != b || cables[k] == 0 && few[leaf]+fewer[t.Leaves()+k] > 0 {
 				absent = append(absent, own...)
 				continue
 			}
@@ -110,22 +111,30 @@ func (p *Places) distinct(id int) map[Cable]bool {
 	return seen
 }
 
-// fewSpines returns the leaves of two levels in a file that have cables to half the spines of another leaf or
-// fewer, and to two fewer, with the number; and the most of a leaf.
-func (p *Places) fewSpines() (few map[int]int, most int) {
-	t, with := p.Tree, map[int]int{}
+// few returns the leaves of two levels in a file that have cables to half the spines of another leaf of their network or
+// fewer, and to two fewer, or such spines, with the number; and the most of one.
+func (p *Places) few(ofSpines bool) (few map[int]int, most int) {
+	t, with, parts, of := p.Tree, map[int]int{}, p.parts(), map[int]int{} // of: the most by part
 	few = map[int]int{}
-	for leaf := 0; p.net.Notation == "" && t.Levels() == 2 && leaf < t.Leaves(); leaf++ {
-		for k := range t.Spines() {
-			if len(p.distinct(t.LinkID(t.Cable(leaf, k, 0)))) > 0 {
-				with[leaf]++
-			}
-		}
-		most = max(most, with[leaf])
+	if p.net.Notation != "" || t.Levels() != 2 {
+		return few, 0
 	}
-	for leaf, n := range with {
-		if 2*n <= most && n <= most-2 {
-			few[leaf] = n
+	part := func(i int) int { return parts[p.nodes[i]] }
+	for leaf := range t.Leaves() {
+		for k := range t.Spines() {
+			i := leaf
+			if ofSpines {
+				i = t.Leaves() + k
+			}
+			if len(p.distinct(t.LinkID(t.Cable(leaf, k, 0)))) > 0 {
+				with[i]++
+			}
+			of[part(i)] = max(of[part(i)], with[i])
+		}
+	}
+	for i, n := range with {
+		if m := of[part(i)]; 2*n <= m && n <= m-2 {
+			few[i], most = n, max(most, m)
 		}
 	}
 	return few, most
@@ -153,16 +162,7 @@ func (p *Places) AsBuilt() string {
 	if out != nil {
 		notes = append(notes, fmt.Sprintf("%s, where other leaves have %d", strings.Join(out, ", "), most))
 	}
-	few, spines := p.fewSpines()
-	names := map[int][]string{}
-	for leaf := range t.Leaves() {
-		if n := few[leaf]; n > 0 {
-			names[n] = append(names[n], t.SwitchName(leaf))
-		}
-	}
-	for _, n := range slices.Sorted(maps.Keys(names)) {
-		notes = append(notes, fmt.Sprintf("cables to %s alone of %s, where another leaf has them to %d", show.Plural(n, "spine", "spines"), show.Few(names[n]), spines))
-	}
+	notes = append(append(notes, p.fewNotes(false, "spine", "spines", "leaf")...), p.fewNotes(true, "leaf", "leaves", "spine")...)
 	var first []string // leaves, one of each part
 	parts := p.parts()
 	for leaf, seen := 0, map[int]bool{}; leaf < t.Leaves() && t.Levels() == 2; leaf++ {
@@ -180,6 +180,19 @@ func (p *Places) AsBuilt() string {
 		return "taken as built: " + strings.Join(notes, "; ")
 	}
 	return "taken as built, no cable dead: " + strings.Join(notes, "; ")
+}
+
+// fewNotes says which leaves, or spines, few has.
+func (p *Places) fewNotes(ofSpines bool, one, more, other string) (notes []string) {
+	few, most := p.few(ofSpines)
+	names := map[int][]string{}
+	for _, i := range slices.Sorted(maps.Keys(few)) {
+		names[few[i]] = append(names[few[i]], p.Tree.SwitchName(i))
+	}
+	for _, n := range slices.Sorted(maps.Keys(names)) {
+		notes = append(notes, fmt.Sprintf("cables to %s alone of %s, where another %s has them to %d", show.Plural(n, one, more), show.Few(names[n]), other, most))
+	}
+	return notes
 }
 
 // built returns the network as Build made it, with all its cables; another network itself.

@@ -90,4 +90,9 @@ func TestFewSpines(t *testing.T) {
 	p := expect.Value(network.TreeOf(n))(t)
 	expect.Equal(t, strings.Join(p.Tree.DownNames(), " "), "lf1-sp1", "dead")
 	expect.Equal(t, p.AsBuilt(), "taken as built: cables to 2 spines alone of lf0, where another leaf has them to 4", "built")
+	// and a spine with cables to half the leaves
+	n = discovered(t, expect.Value(build(t, "FT(2;3,4)").Degrade([]string{"s1_2-s2_2", "s1_3-s2_2"}))(t))
+	p = expect.Value(network.TreeOf(n))(t)
+	expect.Equal(t, strings.Join(p.Tree.DownNames(), " "), "", "dead")
+	expect.Equal(t, p.AsBuilt(), "taken as built, no cable dead: cables to 2 leaves alone of sp2, where another spine has them to 4", "built")
 }
