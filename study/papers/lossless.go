@@ -171,6 +171,7 @@ func scenarios(w *work) {
 		"FT(2;20,18), all 360 ports; SW0..17 are leaf0..17, SW18..37 spine0..19; Gbit/s of a server; totals of 326 in Tbit/s",
 		fmt.Sprintf("random spines drawn %d times, in order the first time; Ftree without failures and without whole spines, else Min-Hop after it", draws),
 		fillNote,
+		"3F SW0 of 326 servers: 344 phases, as SW0 has 19 here; 327 if it had 18, which the thesis does not say; 1F and 2F cost none of 325 on either",
 		"without phases FORS keeps the path of each pair; if quick, 326 servers with phases only",
 		creditNote + "; first draw only", adaptiveNote,
 	}

@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"evbench/internal/answer"
+	"evbench/scheduler"
 	"evbench/study/failures"
 	"evbench/testing/expect"
 	"evbench/topology"
@@ -188,6 +189,19 @@ func TestKnown(t *testing.T) {
 		}
 		f := figureOf(t, tt.figure)
 		near(t, tt.figure+" "+tt.series, f.row(t, tt.series, tt.x).Value(Median), tt.want, 1e-3)
+	}
+}
+
+// What fig6.5 says of the leaf with three dead links.
+func TestLeafOfThreeDeadLinks(t *testing.T) {
+	phases := func(fill []int, dead int) int {
+		tree := failureCase{count: dead, leaves: []int{0}}.dead(expect.Value(topology.New(topology.Options{Ports: 20, Leaves: 18, Fill: fill}))(t), 0, 1)
+		return scheduler.LowerBound(tree, scheduler.Options{}).Phases
+	}
+	other := slices.Clone(fillA)
+	slices.Reverse(other)
+	for dead, want := range map[int][2]int{1: {325, 325}, 2: {325, 325}, 3: {344, 327}} {
+		expect.Equal(t, [2]int{phases(fillA, dead), phases(other, dead)}, want, "%d dead links at a leaf of 19, of 18", dead)
 	}
 }
 
