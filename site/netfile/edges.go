@@ -19,6 +19,11 @@ var edgeLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:([^\s,;="'\[\]{}<>]+)[ \t]+([^\s,;="'\[\]{}<>]+)(?:[ \t]+(\d[\w./ ]*))?|([^,;="'\[\]{}<>]+?) *[,;] *([^,;="'\[\]{}<>]+?)(?: *[,;] *(\d[\w./ ]*))?)$`)
 })
 
+// ibLine is a line of ibnetdiscover, whose text may begin with a chassis or a warning.
+var ibLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(?:(?:vendid|switchguid|caguid|sysimgguid)=|(?:Switch|Ca|Hca|Rt)\s+\d+\s+")`)
+})
+
 // device is the name of an adapter, in a list of hosts and their adapters.
 var device = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:mlx|hfi|ib|roce|bnxt|irdma|efa|eth)[a-z\d]*_?\d+$`)

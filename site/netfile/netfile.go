@@ -78,7 +78,7 @@ func Read(src string, lmc int) (*Source, error) {
 		form, read = LinkInfo, ReadLinkInfo
 	case bytes.Contains(data, []byte("START_NODES")) && tables.Match(data):
 		form, read = Ibdiagnet, ReadIbdiagnet
-	case edgeLine().Match(first) && named(data) == "":
+	case edgeLine().Match(first) && !ibLine().Match(data) && named(data) == "":
 		form, read = Edges, ReadEdges
 	}
 	n, err := read(bytes.NewReader(data))
