@@ -262,7 +262,7 @@ func TestInterruptBeforeMeasuring(t *testing.T) {
 	expect.Must(t, p.cmd.Process.Signal(os.Interrupt))
 	code, said := p.end()
 	expect.Equal(t, code, exitInterrupted, "exit code, after:\n%s", said)
-	expect.Contains(t, said, "interrupt: nothing was measured, and out was not written")
+	expect.Contains(t, said, "interrupted: nothing was measured, and out was not written")
 	expect.False(t, exists(t, dir, "out"), "out was written")
 }
 
