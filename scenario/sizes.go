@@ -100,7 +100,7 @@ func (d *document) table(name string, servers int) ([]uint32, error) {
 		return nil, err
 	}
 	defer f.Close()
-	t, err := builder.ReadTable(atomicfile.Text(f), servers, builder.MaxTable)
+	t, err := builder.ReadTable(atomicfile.Bound(atomicfile.Text(f), atomicfile.MaxList), servers, builder.MaxTable)
 	if errors.Is(err, builder.ErrLongTable) {
 		err = fmt.Errorf("%w; every worker is sent all of them", err)
 	}

@@ -159,7 +159,7 @@ func pipedResult(c *cli.Context, result string) ([]byte, error) {
 	})
 	defer slow.Stop()
 	data, err := proc.Made(c.Context, func() ([]byte, error) {
-		return io.ReadAll(atomicfile.Text(atomicfile.Bound(os.Stdin, atomicfile.MaxList)))
+		return io.ReadAll(atomicfile.Bound(atomicfile.Text(os.Stdin), atomicfile.MaxList))
 	})
 	switch {
 	case err != nil:

@@ -166,3 +166,19 @@ func (p *program) family() []string {
 	}
 	return all
 }
+
+// What is packed takes no more memory than a list has room for, from standard input and as a table of sizes, too.
+func TestPackedBombs(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "s.yaml", "topology: FT(2;2,2)\nevent: {fragment: 1KiB, sizes: {file: bomb.gz}}\ncases: [{}]\n")
+	code, _, said := sh(t, dir, "head -c 70000000 /dev/zero | tr '\\0' '\\n' | gzip -1 > bomb.gz")
+	expect.MustTrue(t, code == 0, "%s", said)
+	for _, line := range []string{"evbench judge -t 'FT(2;2,2)' - < bomb.gz", "evbench judge -t 'FT(2;2,2)' bomb.gz", "evbench judge -t 'FT(2;2,2)' --hosts bomb.gz --result 1ms --size 1MiB",
+		"evbench validate s.yaml", "evbench routes check -t 'FT(2;2,2)' --jobs bomb.gz lft.txt"} {
+		if strings.Contains(line, "lft.txt") {
+			sh(t, dir, "evbench routes compute -t 'FT(2;2,2)' -e minhop -o lft.txt")
+		}
+		code, _, said := sh(t, dir, line)
+		expect.True(t, code == exitUsage && strings.Contains(said, "more than 67108864 bytes"), "%s: %d: %.300s", line, code, said)
+	}
+}

@@ -46,12 +46,11 @@ func readRoutes(name string, n *network.Network) (*lft.Tables, error) {
 	})
 }
 
-// maxTables bounds the bytes of tables, unpacked.
-const maxTables = 4 << 30
-
 // openedTables is opened for a text of tables, unpacked if it is a gzip file.
 func openedTables[T any](name string, read func(io.Reader) (T, error)) (T, error) {
-	return opened(name, func(in io.Reader) (x T, err error) { return read(atomicfile.Bound(atomicfile.Text(in), maxTables)) })
+	return opened(name, func(in io.Reader) (x T, err error) {
+		return read(atomicfile.Bound(atomicfile.Text(in), atomicfile.MaxTables))
+	})
 }
 
 func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {

@@ -241,6 +241,9 @@ func Read(name string, most int64) ([]byte, error) {
 // hosts.
 const MaxList = 64 << 20
 
+// MaxTables bounds the size of forwarding tables, unpacked.
+const MaxTables = 4 << 30
+
 // Bound returns a reader of r that fails after the first most bytes.
 func Bound(r io.Reader, most int64) io.Reader { return &bound{r, most, most} }
 

@@ -102,7 +102,7 @@ func (n *Network) load(name string) error {
 		return fmt.Errorf("tables: %w", err)
 	}
 	defer in.Close()
-	if n.loaded, err = lft.Read(atomicfile.Text(in), n.Net); err != nil {
+	if n.loaded, err = lft.Read(atomicfile.Bound(atomicfile.Text(in), atomicfile.MaxTables), n.Net); err != nil {
 		return fmt.Errorf("tables: %s: %w", name, err)
 	}
 	return nil
