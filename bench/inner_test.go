@@ -96,6 +96,8 @@ func TestPairCounts(t *testing.T) {
 		{Src: 10, Dst: 12, Bytes: 5, Sec: 60, Resent: 3}, {Src: 11, Dst: 10, Bytes: 7, Sec: 1}, {Src: 11, Dst: 12, Bytes: 6, Sec: 60}, {Src: 12, Dst: 10},
 	}
 	expect.Equal(t, got, want, "got")
+	none := pairCounts(controller.Outcome{}, others) // the case could not begin
+	expect.True(t, none == nil, "%v", none)
 }
 
 func TestSteps(t *testing.T) {

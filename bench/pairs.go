@@ -54,6 +54,9 @@ func (r *runner) keepPairs(m *measured) {
 // pairCounts lists the traffic by pair to servers that have reported. A pair without times of its
 // own shares the whole measured part with all others. pairs are those that have fragments, by rank.
 func pairCounts(o controller.Outcome, pairs iter.Seq2[int, int]) []results.PairCount {
+	if len(o.Servers) == 0 { // a server had left before the case began
+		return nil
+	}
 	var out []results.PairCount
 	for src, dst := range pairs {
 		from, to := o.Servers[src], o.Servers[dst]
