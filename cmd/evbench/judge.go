@@ -61,10 +61,10 @@ func judgeCollective(c *cli.Context, in *judge.Input) error {
 	if err != nil {
 		return usage(err)
 	}
-	if err = printed(c, answer.Document{Answer: v.Answer(), Text: v.WriteText, Fields: v}); err == nil && c.IsSet("fail-below") && 100*v.Efficiency < c.Float64("fail-below") {
-		err = &exitError{code: exitRegression}
+	if err = printed(c, answer.Document{Answer: v.Answer(), Text: v.WriteText, Fields: v}); err != nil || !c.IsSet("fail-below") {
+		return err
 	}
-	return err
+	return gate(answer.Sure(100 * v.Efficiency).Beside(answer.Limit{Value: c.Float64("fail-below")}))
 }
 
 func judgeInput(c *cli.Context) (*judge.Input, error) {

@@ -9,6 +9,7 @@ import (
 
 	"evbench/builder/modes"
 	"evbench/internal/answer"
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/results"
 )
@@ -25,34 +26,33 @@ const tolerable = 0.05
 
 // Answer says which case took most longer than predicted, and on what.
 func Answer(cases []*Why) answer.Answer {
-	a := answer.Answer{Question: "Where did the time go?", Verdict: answer.Unknown, Sentence: "No case has a prediction to compare with."}
 	share := func(w *Why) float64 { return w.Measured/w.Predicted - 1 }
-	var worst *Why
-	for _, w := range cases {
-		if w.Predicted > 0 && (worst == nil || share(w) > share(worst)) {
-			worst = w
-		}
+	known := lists.Where(cases, func(w *Why) bool { return w.Predicted > 0 })
+	if len(known) == 0 {
+		return answer.Decide(answer.Time, answer.Evidence{})
 	}
-	if worst == nil {
-		return a
+	w := slices.MaxFunc(known, func(v, w *Why) int { return cmp.Compare(share(v), share(w)) })
+	f := answer.Finding{Place: answer.Sure(share(w)).Beside(answer.Limit{Value: tolerable, Upper: true})}
+	if f.Place == answer.At {
+		f.Text = fmt.Sprintf("no exchange took more than %.0f %% longer than predicted; the most took those of %s, %+.1f %%", 100*tolerable, results.Quoted(w.Case), 100*share(w))
+	} else {
+		f.Text, f.Cause = fmt.Sprintf("the exchanges of %s took %.1f %% longer than predicted", results.Quoted(w.Case), 100*share(w)), w.cause()
 	}
-	w := worst
-	a.Verdict, a.Sentence = answer.Good, fmt.Sprintf("No exchange took more than %.0f %% longer than predicted; the most took those of %s, %+.1f %%.", 100*tolerable, w.Case, 100*share(w))
-	if share(w) <= tolerable {
-		return a
-	}
-	a.Verdict, a.Sentence = answer.Bad, fmt.Sprintf("The exchanges of %s took %.1f %% longer than predicted, ", w.Case, 100*share(w))
+	return answer.Decide(answer.Time, answer.Evidence{Findings: []answer.Finding{f}})
+}
+
+// cause is where most of the time went, as the trace shows it.
+func (w *Why) cause() string {
+	const look = "look for busy processors, or measure longer phases"
 	switch l := w.StandsOut; {
 	case l != nil:
-		a.Sentence += fmt.Sprintf("and %s (%s) stands out: look at that link.", l.Link, l.Direction)
-	case w.of.Mode == modes.Sync && w.Barriers > w.Transfers:
-		a.Sentence += "most of it in barriers, and no link stands out: look for busy processors, or measure at a lower rate."
-	case w.of.Mode == modes.Sync:
-		a.Sentence += "most of it in transfers, and no link stands out: look for busy processors, or measure at a lower rate."
-	default:
-		a.Sentence += "and no link stands out: without phases messages wait for each other; a plan (schedule fors) avoids that."
+		return fmt.Sprintf("%s (%s) stands out; look at that link", l.Link, l.Direction)
+	case w.of.Mode != modes.Sync:
+		return "no link stands out; without phases messages wait for each other, which a plan (schedule: fors) avoids"
+	case w.Barriers > w.Transfers:
+		return "most of it in barriers, and no link stands out; " + look
 	}
-	return a
+	return "most of it in transfers, and no link stands out; " + look
 }
 
 func writeText(out io.Writer, cases []*Why) error {
