@@ -21,6 +21,7 @@
 package order
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
@@ -252,11 +253,15 @@ func (p *Problem) Phased(made string, phases int, phase func(src, dst int) int) 
 	return s
 }
 
-// Shorter returns a schedule that takes less time than one given, where links are slow and one is found, or the one given.
+// Shorter returns a schedule that takes less time than one given, if one is found, or the one given, whose messages share
+// no links unless some are slow.
 func (p *Problem) Shorter(s *Schedule, steps int) *Schedule {
 	b := p.Bound()
-	if !p.slow() || p.Time(s) <= b.Steps*(1+round) {
+	if p.Time(s) <= b.Steps*(1+round) {
 		return s
+	}
+	if !p.slow() {
+		return cmp.Or(p.eject(s, int(b.Time), s.Phases, steps), s)
 	}
 	if work := b.Time * float64(len(p.sends)); work <= much || work > 4*budget {
 		if g := p.fill(b.Time); p.Time(g) < p.Time(s)*(1-round) {

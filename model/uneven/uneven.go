@@ -57,9 +57,13 @@ func Build(t *topology.Tree, o plan.Options, r topology.Rates) (*plan.Plan, *Slo
 		if o.Schedule != schedules.FORS {
 			return p, p.Cost(plan.Equal, 0).Duration, nil
 		}
-		if shared := Share(p.Schedule, t, p.Rates); shared != p.Schedule {
-			p.Schedule, p.Bound = shared, scheduler.Bound{} // which is of phases without shared links
-			err = p.Judge()
+		if slow := len(r.Hosts)+len(r.Slow) > 0; slow || p.Gap() > 0 {
+			if shared := Share(p.Schedule, t, p.Rates); shared != p.Schedule {
+				if p.Schedule = shared; slow {
+					p.Bound = scheduler.Bound{} // which is of phases without shared links
+				}
+				err = p.Judge()
+			}
 		}
 		return p, p.Cost(plan.Equal, 0).Duration, err
 	})
@@ -152,7 +156,7 @@ func phased(p *order.Problem, s *scheduler.Schedule) *order.Schedule {
 // Share returns a pinned schedule with the same paths that takes less time where links or hosts are slow: slow messages share
 // phases, and in these others share links. It returns s itself if it finds none.
 func Share(s *scheduler.Schedule, t *topology.Tree, r topology.Rates) *scheduler.Schedule {
-	if len(r.Hosts)+len(r.Slow) == 0 || s.Ranks > shareRanks {
+	if s.Ranks > shareRanks {
 		return s
 	}
 	p := exchange(s, t, r, s.Meets, false)

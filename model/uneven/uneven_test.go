@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"evbench/model/order"
 	"evbench/model/uneven"
 	"evbench/plan"
 	"evbench/scheduler"
+	"evbench/site/engines"
 	"evbench/site/engines/minmax"
 	"evbench/site/network"
 	"evbench/testing/expect"
@@ -159,4 +161,40 @@ func TestProofs(t *testing.T) {
 		expect.Equal(t, s.Bound(), x.bound, "%s", x.form)
 		expect.Equal(t, s.Answer(plan.Question(tree), "It takes", tree).Why, x.why, "%s", x.form)
 	}
+}
+
+// Of 42 random trees with slow hosts one plan at most is longer than an order over plain tables, which the command plan
+// takes then.
+func TestSlowTreesBesideTables(t *testing.T) {
+	longer, shorter, all := 0, 0, 0
+	for seed := range uint64(42) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		net := expect.Value(network.Parse(fmt.Sprintf("PGFT(2;%d,%d;1,%d;1,1)", 2+rng.IntN(5), 2+rng.IntN(4), 1+rng.IntN(4)), 0))(t)
+		net.Notation = ""
+		rates := map[network.End]float64{}
+		for i, c := range net.Cables() {
+			if rates[c.A] = 100e9; net.IsHost(c.A.Node) && i < 1+rng.IntN(3) {
+				rates[c.A] = []float64{25e9, 32e9, 54.5e9}[rng.IntN(3)]
+			}
+		}
+		net = net.WithRates(rates)
+		p := expect.Value(network.TreeOf(net))(t)
+		r := p.Rates()
+		if len(r.Hosts) == 0 {
+			continue
+		}
+		_, s, err := uneven.Build(p.Tree, plan.Options{Schedule: "fors"}, r)
+		expect.Must(t, err)
+		tables := expect.Value(engines.Compute(engines.OpenSMMinHop, net, engines.Options{}))(t)
+		o := expect.Value(order.Make("", tables, order.Options{Nodes: p.Host}))(t)
+		all++
+		switch time := o.Time(o.Schedule); {
+		case s.Time > time*(1+1e-9):
+			longer++
+		case s.Time < time*(1-1e-9):
+			shorter++
+		}
+	}
+	t.Logf("of %d plans of trees %d are longer, %d shorter than orders over min-hop tables", all, longer, shorter)
+	expect.True(t, all >= 38 && longer <= 1, "%d of %d longer", longer, all)
 }

@@ -55,11 +55,13 @@ func (v *Verdict) planned(f *fabric, faults []fault) {
 		}
 	}
 	p, about, err := uneven.Around(f.tree, slow, "", func(t *topology.Tree) (*Planned, float64, error) {
-		s, _, err := scheduler.FORS(t, scheduler.Options{})
+		s, b, err := scheduler.FORS(t, scheduler.Options{})
 		if err != nil {
 			return nil, 0, err
 		}
-		s = uneven.Share(s, t, r)
+		if len(r.Hosts)+len(r.Slow) > 0 || s.Phases > b.Phases {
+			s = uneven.Share(s, t, r)
+		}
 		p := &Planned{Schedule: s.Name, made: s}
 		p.Phases, p.Efficiency = f.time(s, r)
 		return p, 1 / p.Efficiency, nil
