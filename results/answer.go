@@ -465,7 +465,7 @@ func equals(cases []Case, group []int) (sentences []string) {
 }
 
 // Quoted is the name of a case as it was typed.
-func Quoted(name string) string { return "“" + name + "”" }
+func Quoted(name string) string { return "“" + show.Line(name) + "”" }
 
 func number(n int, one, many string) string {
 	words := []string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"evbench/internal/lists"
 )
@@ -170,13 +171,11 @@ func sentence(parts []string) (said string, rest []string) {
 }
 
 func upperFirst(s string) string {
-	for i, r := range s {
-		if i == 0 && unicode.IsLower(r) && !strings.ContainsAny(strings.Fields(s)[0], "-_./0123456789") {
-			return string(unicode.ToUpper(r)) + s[len(string(r)):]
-		}
-		break
+	r, size := utf8.DecodeRuneInString(s)
+	if !unicode.IsLower(r) || strings.ContainsAny(strings.Fields(s)[0], "-_./0123456789") {
+		return s
 	}
-	return s
+	return string(unicode.ToUpper(r)) + s[size:]
 }
 
 func words(s string) int { return len(strings.Fields(s)) }

@@ -82,7 +82,7 @@ func TestDescription(t *testing.T) {
 		{[]string{"up", "plan", "a", "--c", "1", "-k", "4", "--a"}, ""},
 		{[]string{"up", "plan", "a", "--wiat", "1s"}, "flag provided but not defined: --wiat; did you mean --wait?"},
 		{[]string{"up", "plam"}, "up has no command \"plam\"; did you mean plan? there is plan"},
-		{[]string{"fre"}, `no command "fre"; did you mean free? x --help lists them`},
+		{[]string{"fre"}, `no command "fre"; did you mean free? x help all lists them`},
 		{[]string{"free", "1", "2", "--x", "1"}, ""},
 		{[]string{"free"}, "--x or --y is missing"},
 		{[]string{"free", "--x", "1", "--y", "2"}, "--x and --y: give one of them"},

@@ -81,7 +81,7 @@ func origin(engine string) string {
 }
 
 // aboveTables is the text for a measurement above the limit of the tables.
-const aboveTables = "more than its tables allow: usually adaptive routing (--adaptive), else other tables or another link rate"
+const aboveTables = "more than its tables allow: usually adaptive routing (--adaptive), else other tables or rates"
 
 func (m *Measured) above() bool { return m.Limit == "" && m.OfUnphased > tooGood }
 
