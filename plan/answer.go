@@ -17,9 +17,6 @@ func Asks(t *topology.Tree) answer.Question {
 	return answer.Takes
 }
 
-// Question begins the answer on a plan of a tree.
-func Question(t *topology.Tree) answer.Answer { return answer.Answer{Question: Asks(t).Ask} }
-
 // TreeFlags are the flags that name a tree and what is dead in it.
 func TreeFlags(t *topology.Tree) []string {
 	w := t.Words()

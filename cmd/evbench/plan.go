@@ -74,7 +74,7 @@ func planAction(c *cli.Context) error {
 	return writePlan(c, &watch, write, func(w io.Writer) {
 		a := plans.Answer(p, cost)
 		if slower.Any() {
-			a = slower.Answer(plan.Question(t), plans.Takes(p, cost), t)
+			a = slower.Answer(plan.Asks(t), plans.Takes(p, cost), t)
 		}
 		fmt.Fprintln(w, a)
 		plans.Describe(w, p, cost, slower.Bound())

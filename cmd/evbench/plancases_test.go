@@ -19,12 +19,12 @@ func TestPlanCases(t *testing.T) {
 		t.Logf("no AB trees: %v: %s", err, out)
 	}
 	for _, tt := range []struct{ command, want string }{
-		{"plan -t CASES/slowany.net -e opensm-minhop", "GOOD: in this order the exchange takes 12 steps, the least"},
+		{"plan -t CASES/slowany.net -e opensm-minhop", "GOOD: In this order the exchange takes 12 steps, the least"},
 		{"plan -t CASES/slowany.net", "takes as long as 12 messages in a row, 50.0 % of the link rate: no plan is shorter."},
 		{"plan -t CASES/slowhost.net -o p", "duration 34.375 message times, bound 34.375: optimal (proven by node005)\npaths"},
 		{"verify -t CASES/slowhost.net p", "duration 34.375 message times, predicted efficiency 0.320"},
 		{"verify p", "duration 34.375 message times, predicted efficiency 0.320"},
-		{"plan -t CASES/slowtree349.net -o p3", "GOOD: in this order the exchange takes 90.6 steps, the least that these tables allow"},
+		{"plan -t CASES/slowtree349.net -o p3", "GOOD: In this order the exchange takes 90.6 steps, the least that these tables allow"},
 		{"verify -t CASES/slowtree349.net -e opensm-minhop p3", "no order over these tables takes less than its 90.62"},
 		{"plan -t CASES/hyperx.net -e sssp --readers h[0-17] --builders h3", "takes 17 steps, the least"},
 		{"plan -t CASES/hyperx.net -e sssp --readers server0-17 --builders server3", "takes 17 steps, the least"},

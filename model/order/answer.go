@@ -46,30 +46,43 @@ func (p *Plan) Figures() (f Figures) {
 // Answer says how long the exchange takes in this order, how far that is from the least, and how long in
 // the usual one.
 func (p *Plan) Answer(f Figures) answer.Answer {
-	a := answer.Answer{Question: "In which order of messages is the exchange shortest over these tables?", Verdict: answer.Good}
-	a.Sentence = fmt.Sprintf("in this order the exchange takes %s, ", steps(f.Time))
 	in := ""
 	if p.Bound.Steps > p.Bound.Time {
 		in = " in steps"
 	}
+	e := promise(f, "steps", in, fmt.Sprintf("in the order of ranks it takes %s", amount(f.Linear)))
+	e.Why = []string{p.witness()}
+	if in != "" {
+		e.Why = append(e.Why, fmt.Sprintf("hosts that send and receive a message a step, slow ones in long steps, need %s", steps(p.Bound.Steps)))
+	}
+	return answer.Decide(answer.Order, p.guessed(e))
+}
+
+// promise is what an order takes, in a unit, beside the least over its tables, and in the order of ranks.
+func promise(f Figures, unit, in, ranks string) answer.Evidence {
+	takes := amount(f.Time) + " " + unit
+	if unit == "steps" {
+		takes = steps(f.Time)
+	}
+	x := answer.Finding{Text: fmt.Sprintf("in this order the exchange takes %s", takes), Place: answer.At}
 	switch {
 	case f.Time <= f.Least*(1+round):
-		a.Sentence += "the least that these tables allow" + in
-	case f.Time <= max(near*f.Least, f.Least+nearSteps):
-		a.Sentence += fmt.Sprintf("at most %.1f %% above the least that these tables allow%s", 100*(f.Time/f.Least-1), in)
+		x.Text += ", the least that these tables allow" + in
+	case f.Time <= near*f.Least || unit == "steps" && f.Time <= f.Least+nearSteps:
+		x.Text += fmt.Sprintf(", at most %.1f %% above the least that these tables allow%s", 100*(f.Time/f.Least-1), in)
 	default:
-		a.Verdict = answer.Unknown
-		a.Sentence += fmt.Sprintf("and no order over these tables%s takes less than %s; whether one of less exists is not known", in, amount(f.Least))
+		x.Doubts = []answer.Doubt{{Text: fmt.Sprintf("no order over these tables%s takes less than %s, and whether one of less exists is not known", in, amount(f.Least))}}
 	}
-	a.Sentence += fmt.Sprintf("; in the order of ranks it takes %s.", amount(f.Linear))
-	a.Why = []string{p.witness()}
-	if p.Bound.Steps > p.Bound.Time {
-		a.Why = append(a.Why, fmt.Sprintf("hosts that send and receive a message a step, slow ones in long steps, need %s", steps(p.Bound.Steps)))
-	}
+	x.Text += "; " + ranks
+	return answer.Evidence{Findings: []answer.Finding{x}}
+}
+
+// guessed adds that the rates of the network are a guess, where they are.
+func (p *Plan) guessed(e answer.Evidence) answer.Evidence {
 	if n := p.Tables.Net; n.Guess != "" {
-		a.Verdict, a.Sentence = answer.Unknown, a.Sentence+" The rates are a guess: "+n.Guess+"."
+		e.Findings[0].Doubts = append(e.Findings[0].Doubts, answer.Doubt{Text: "the rates are a guess: " + n.Guess})
 	}
-	return a
+	return e
 }
 
 func steps(x float64) string {

@@ -544,7 +544,7 @@ func TestDescribe(t *testing.T) {
 	expect.Must(t, p.Answer(f).WriteText(&b))
 	p.Describe(&b, f)
 	expect.Contains(t, b.String(),
-		"GOOD: in this order the exchange takes 1,172 steps, the least that these tables allow; in the order of ranks it takes 6,432.\n",
+		"GOOD: In this order the exchange takes 1,172 steps, the least that these tables allow; in the order of ranks it takes 6,432.\n",
 		"s1_71/12 to s1_56 carries 1172 messages",
 		"ranks    6,432             4.5 %", "         6,319             4.5 %")
 	var doc bytes.Buffer

@@ -274,21 +274,9 @@ func (s *Sized) lines(w io.Writer) {
 // Answer says how long the exchange takes, how far that is from the least, and how long in the order of ranks.
 func (s *Sized) Answer() answer.Answer {
 	f := Figures{Time: float64(s.Time), Least: float64(s.Least), Linear: float64(s.ranks)}
-	a := s.Plan.Answer(f)
-	a.Why = []string{s.witness()}
-	a.Question = "When does each fragment start so that the exchange is shortest over these tables?"
-	a.Sentence = fmt.Sprintf("in this order the exchange takes %s byte times, ", amount(f.Time))
-	switch above := 100 * (f.Time/f.Least - 1); {
-	case s.Time == s.Least:
-		a.Sentence += "the least that these tables allow"
-	case f.Time <= near*f.Least:
-		a.Sentence += fmt.Sprintf("%.1f %% above the least that these tables allow", above)
-	default:
-		a.Verdict = answer.Unknown
-		a.Sentence += fmt.Sprintf("and no order over these tables takes less than %s, %.1f %% less; whether one of less exists is not known", amount(f.Least), 100*(1-f.Least/f.Time))
-	}
-	a.Sentence += fmt.Sprintf("; in the order of ranks, with a barrier after each step, it takes %s.", amount(f.Linear))
-	return a
+	e := promise(f, "byte times", "", fmt.Sprintf("in the order of ranks, with a barrier after each step, it takes %s", amount(f.Linear)))
+	e.Why = []string{s.witness()}
+	return answer.Decide(answer.Start, s.Plan.guessed(e))
 }
 
 // witness says why no order is shorter.

@@ -102,19 +102,15 @@ func (p *Plan) Witness() string {
 
 // Answer says how long the exchange takes.
 func (p *Plan) Answer(slower *uneven.Slower) answer.Answer {
-	a := plan.Question(p.Tree)
-	bound := show.Commas(int(p.Bound.Time))
-	a.Sentence = fmt.Sprintf("The exchange takes %s byte times in the order of the plan", show.Commas(int(max(float64(p.Time), slower.Time))))
+	takes := fmt.Sprintf("The exchange takes %s byte times in the order of the plan", show.Commas(int(max(float64(p.Time), slower.Time))))
 	if slower.Any() {
-		return slower.Answer(a, a.Sentence, p.Tree)
+		return slower.Answer(plan.Asks(p.Tree), takes, p.Tree)
 	}
-	if a.Verdict = answer.Good; p.Time == p.Bound.Time {
-		a.Sentence += ": no plan is shorter."
-	} else {
-		a.Verdict = answer.Unknown
-		a.Sentence += fmt.Sprintf(": no plan takes less than %s, and whether a shorter one than this exists is not known.", bound)
+	f := answer.Finding{Text: takes, Place: answer.At, Cause: "no plan is shorter"}
+	if p.Time != p.Bound.Time {
+		f.Doubts = []answer.Doubt{{Text: fmt.Sprintf("no plan takes less than %s, and whether a shorter one than this exists is not known", show.Commas(int(p.Bound.Time)))}}
 	}
-	return a
+	return answer.Decide(plan.Asks(p.Tree), answer.Evidence{Findings: []answer.Finding{f}})
 }
 
 // Slow is sizes.MakeWindow for a tree with slow links, as uneven.Build is plan.Build.

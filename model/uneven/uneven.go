@@ -261,30 +261,32 @@ func (s *Slower) Bound() string {
 	return fmt.Sprintf("%.6g: gap %.6g above the bound (%s)", s.Least, s.Time-s.Least, s.of)
 }
 
-// Answer completes an answer where links or hosts differ. takes says how long the plan takes.
-func (s *Slower) Answer(a answer.Answer, takes string, t *topology.Tree) answer.Answer {
-	a.Verdict = answer.Unknown
+// Answer says what a plan promises where links or hosts differ. takes says how long it takes.
+func (s *Slower) Answer(q answer.Question, takes string, t *topology.Tree) answer.Answer {
+	f, e := answer.Finding{Text: takes, Place: answer.At}, answer.Evidence{Why: s.why}
+	doubt := func(format string, args ...any) { f.Doubts = []answer.Doubt{{Text: fmt.Sprintf(format, args...)}} }
 	switch {
 	case s.Faster:
-		a.Sentence = takes + " with one message at a time on each link; some carry more, and the least is not known."
-		return a
+		f.Text, e.Why = takes+" with one message at a time on each link", nil
+		doubt("some carry more, and the least is not known")
 	case s.Optimal():
-		a.Verdict, a.Sentence, a.Why = answer.Good, takes+": no plan is shorter.", s.why
-		return a
+		f.Cause = "no plan is shorter"
 	case s.Time > 0 && s.Least > 0:
-		a.Sentence = fmt.Sprintf("%s: no plan takes less than %.6g, %.6g less than this one, and whether a shorter one exists is not known", takes, s.Least, s.Time-s.Least)
-		a.Sentence, a.Why = a.Sentence+".", s.why
-		return a
-	}
-	if a.Sentence = takes + "; the least with slower links is not known."; s.Time == 0 {
+		doubt("no plan takes less than %.6g, %.6g less than this one, and whether a shorter one exists is not known", s.Least, s.Time-s.Least)
+	case s.Time == 0:
 		names := lists.Of(s.Hosts, func(h topology.SlowHost) string { return t.HostName(h.Rank) })
 		for _, x := range s.Uses {
 			names = append(names, t.LinkName(x.Link))
 		}
-		a.Sentence = fmt.Sprintf("%s if %s were not slower; how long it takes with slower links is not known.", takes, show.Few(names))
-		a.Next = []string{answer.Typed(append(append([]string{"evbench", "plan"}, plan.TreeFlags(t)...), "--schedule", schedules.FORS)...)}
+		f.Text, e.Why = fmt.Sprintf("%s if %s were not slower", takes, show.Few(names)), nil
+		doubt("how long it takes with slower links is not known")
+		e.Next = []string{answer.Typed(append(append([]string{"evbench", "plan"}, plan.TreeFlags(t)...), "--schedule", schedules.FORS)...)}
+	default:
+		e.Why = nil
+		doubt("the least with slower links is not known")
 	}
-	return a
+	e.Findings = []answer.Finding{f}
+	return answer.Decide(q, e)
 }
 
 // Describe prints what is done with each slow link.

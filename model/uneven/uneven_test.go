@@ -29,7 +29,7 @@ func TestSlowHost(t *testing.T) {
 	expect.MustTrue(t, err == nil && made.Phases() == 3 && slower.Time == 6 && slower.Least == 6, "%v, %+v", err, slower)
 	cost := made.Cost(plan.Equal, 0)
 	cost.Duration = max(cost.Duration, slower.Time)
-	a := slower.Answer(plan.Question(tree), plans.Takes(made, cost), tree)
+	a := slower.Answer(plan.Asks(tree), plans.Takes(made, cost), tree)
 	expect.Contains(t, a.String(), "GOOD: The exchange by fors takes as long as 6 messages in a row, 50.0 % of the link rate: no plan is shorter.")
 	expect.Equal(t, a.Why, []string{"server1 has 3 messages to send or to receive over a cable of 50.0 % of the link rate"}, "why")
 }
@@ -43,7 +43,7 @@ func TestAtTheBound(t *testing.T) {
 		made, slower, err := uneven.Build(tree, plan.Options{Schedule: "fors", Seed: 1}, topology.Rates{Slow: slow, Faster: faster})
 		expect.MustTrue(t, err == nil && slower.Any() == faster && slower.Time == slower.Least && len(slower.Uses) == 0, "%v, %+v", err, slower)
 		if cost := made.Cost(plan.Equal, 0); faster {
-			expect.Contains(t, slower.Answer(plan.Question(tree), plans.Takes(made, cost), tree).String(), "NOT KNOWN: ")
+			expect.Contains(t, slower.Answer(plan.Asks(tree), plans.Takes(made, cost), tree).String(), "NOT KNOWN: ")
 		}
 	}
 }
@@ -98,7 +98,7 @@ func TestSlowHostsAtTheBound(t *testing.T) {
 			far++
 		}
 		if s.Any() {
-			a := s.Answer(plan.Question(p.Tree), "It takes", p.Tree).String()
+			a := s.Answer(plan.Asks(p.Tree), "It takes", p.Tree).String()
 			gap := fmt.Sprintf("%.6g less than this one", s.Time-s.Least)
 			expect.MustTrue(t, strings.Contains(a, "no plan is shorter") == optimal && strings.Contains(a, gap) == !optimal, "%s: %s, %+v", what, a, s)
 			gap = fmt.Sprintf("%.6g: gap %.6g above the bound (", s.Least, s.Time-s.Least)
@@ -159,7 +159,7 @@ func TestProofs(t *testing.T) {
 		_, s, err := uneven.Build(tree, plan.Options{Schedule: "fors"}, r)
 		expect.MustTrue(t, err == nil, "%s: %v", x.form, err)
 		expect.Equal(t, s.Bound(), x.bound, "%s", x.form)
-		expect.Equal(t, s.Answer(plan.Question(tree), "It takes", tree).Why, x.why, "%s", x.form)
+		expect.Equal(t, s.Answer(plan.Asks(tree), "It takes", tree).Why, x.why, "%s", x.form)
 	}
 }
 

@@ -363,27 +363,27 @@ func (r *routes) need(message float64, l link, messages int) float64 {
 
 // Answer says what the judge found in the plan of a file.
 func (r *Report) Answer(name string, tables bool) answer.Answer {
-	a := answer.Answer{Question: "Is this plan what it claims to be?", Verdict: answer.Of(r.Valid)}
+	f, e := answer.Finding{Text: name + " is valid", Place: answer.At}, answer.Evidence{}
 	switch {
 	case !r.Valid:
-		a.Sentence = fmt.Sprintf("%s is not valid: %s.", name, show.Plural(r.Total, "offence", "offences"))
-		a.Why = []string{r.Offences[0].Text}
+		f = answer.Finding{Text: fmt.Sprintf("%s is not valid: %s", name, show.Plural(r.Total, "offence", "offences")), Place: answer.Below}
+		e.Why = []string{r.Offences[0].Text}
 	case !tables:
-		a.Verdict = answer.Unknown
 		what := "message has one phase, and a host sends and receives one message at a time"
 		if r.bytes {
 			what = "fragment is sent once"
 		}
-		a.Sentence = fmt.Sprintf("in %s each %s; whether messages share links is not known without the tables.", name, what)
-		a.Next = []string{answer.Typed("evbench", "verify", "-t", "NETWORK", "--tables", "FILE", name)}
+		f.Text = fmt.Sprintf("in %s each %s", name, what)
+		f.Doubts = []answer.Doubt{{Text: "whether messages share links is not known without the tables", Remedy: "give them (-t NETWORK --tables FILE)"}}
 	case r.Time <= r.Bound*(1+1e-9):
-		a.Sentence = fmt.Sprintf("%s is valid, and no order over these tables takes less than its %.*g %s.", name, r.digits(), r.Time, r.unit())
-		a.Why = []string{fmt.Sprintf("%s needs %.*g", r.Witness, r.digits(), r.Bound)}
+		f.Text += fmt.Sprintf(", and no order over these tables takes less than its %.*g %s", r.digits(), r.Time, r.unit())
+		e.Why = []string{fmt.Sprintf("%s needs %.*g", r.Witness, r.digits(), r.Bound)}
 	default:
-		a.Sentence = fmt.Sprintf("%s is valid; its %.*g %s are at most %.1f %% above the least that these tables allow.", name, r.digits(), r.Time, r.unit(), 100*(r.Time/r.Bound-1))
-		a.Why = []string{fmt.Sprintf("%s needs %.*g", r.Witness, r.digits(), r.Bound)}
+		f.Text += fmt.Sprintf("; its %.*g %s are at most %.1f %% above the least that these tables allow", r.digits(), r.Time, r.unit(), 100*(r.Time/r.Bound-1))
+		e.Why = []string{fmt.Sprintf("%s needs %.*g", r.Witness, r.digits(), r.Bound)}
 	}
-	return a
+	e.Findings = []answer.Finding{f}
+	return answer.Decide(answer.Claims, e)
 }
 
 // WriteText writes the report for people.
