@@ -66,16 +66,21 @@ var roleRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^
 // spanRE are hosts as networks of notations call them, which number them as servers.
 var spanRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bh(\d+)-(\d+)\b`) })
 
+// roleItems are the parts of a list, with ranges in brackets written out.
+func roleItems(list string) ([]string, error) {
+	list = spanRE().ReplaceAllString(list, "h[$1-$2]")
+	if strings.Contains(list, "[") {
+		return hostlist.Expand(list)
+	}
+	return strings.Split(list, ","), nil
+}
+
 // chosen returns the servers in a list, by rank.
 func (t *Tree) chosen(role, list string) ([]bool, error) {
 	in, none := make([]bool, t.Servers()), true
-	list = spanRE().ReplaceAllString(list, "h[$1-$2]")
-	items := strings.Split(list, ",")
-	if strings.Contains(list, "[") {
-		var err error
-		if items, err = hostlist.Expand(list); err != nil {
-			return nil, fmt.Errorf("%ss: %w", role, err)
-		}
+	items, err := roleItems(list)
+	if err != nil {
+		return nil, fmt.Errorf("%ss: %w", role, err)
 	}
 	for _, item := range items {
 		if item = strings.TrimSpace(item); item == "" && list == "" {

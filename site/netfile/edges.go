@@ -142,6 +142,11 @@ func edgeNetwork(all []edge) (*network.Network, error) {
 	if len(node) > maxNodes {
 		return nil, fmt.Errorf("%d nodes, more than %d", len(node), maxNodes)
 	}
+	return join(&b, all, node, cables)
+}
+
+// join lays the cables between the nodes of a network: at the ports that they state, else at the next free ones.
+func join(b *network.Builder, all []edge, node map[string]network.Node, cables map[string]int) (*network.Network, error) {
 	taken, rates := map[network.End]int{}, map[network.End]float64{}
 	for _, e := range all {
 		for i, p := range e.port {
