@@ -4,7 +4,7 @@
 # make install PREFIX=/usr/local   evbench, its manual page, completion for bash, zsh, fish
 # make dist    static archives, .deb, .rpm, recipes and their sums in dist/
 # make image   dist/evbench-image.tar, an OCI image with MPI, HDF5 and sshd; make test-image tries it
-# make noise   the quick start N times (5) under each of four conditions: idle, beside busy loops, stopped at random, both
+# make soak    links die, processes are killed: evidence/Makefile has this, peers, noise, flit
 GO         ?= go
 VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null)
 PREFIX     ?= /usr/local
@@ -44,6 +44,7 @@ test-image:
 
 test:
 	GO='$(GO)' STATICCHECK='$(STATICCHECK)' NFPM='$(NFPM)' scripts/gate
+	@GO='$(GO)' $(MAKE) --no-print-directory -C evidence test STATICCHECK='$(STATICCHECK)'
 
 # Runs through sbatch, srun and salloc of a Slurm that lives for this test only.
 test-slurm: build
@@ -57,14 +58,6 @@ test-rdma:
 referee:
 	GO='$(GO)' scripts/referee
 
-# Our model of lossless networks beside two simulators: CASES are their results.csv, by
-# default those beside this checkout, else a few rows of them. REFEREE_FLIT is what else
-# referee/flit is told, such as REFEREE_FLIT=--quiet.
-CASES ?= $(or $(wildcard ../shared/refs/flit/*/results.csv),$(wildcard referee/flit/testdata/*.csv))
-referee-flit:
-	$(GO) build -trimpath -o bin/flit ./referee/flit
-	@bin/flit $(REFEREE_FLIT) $(CASES)
-
 # The figures of docs/evidence/results.md, measured beside their predictions.
 perf: build
 	GO='$(GO)' scripts/perf
@@ -73,38 +66,19 @@ perf: build
 bench-barrier:
 	$(GO) test -run '^$$' -bench Barrier -benchtime 2000x ./transport/tcp
 
-# evbench beside C programs over MPI, in turn: docs/evidence/results.md. PEERS is what else
-# referee/peer is told, such as PEERS='--rows barrier --slots 21'.
-bench-peers: build
-	@for tool in $(MPICC) mpirun; do command -v $$tool >/dev/null || { \
-		echo "bench-peers: no $$tool: the C programs need Open MPI (Debian: openmpi-bin libopenmpi-dev gcc)" >&2; exit 2; }; done
-	GO='$(GO)' MPICC='$(MPICC)' scripts/with-mpi $(GO) build -trimpath -tags mpi -o bin/peer ./referee/peer
-	@MPICC='$(MPICC)' bin/peer --evbench bin/evbench $(PEERS)
+# What measures and attacks evbench itself is a module of its own: evidence/Makefile has its targets and their options.
+bench-peers referee-flit noise soak:
+	@$(MAKE) --no-print-directory -C evidence $(patsubst bench-%,%,$(patsubst referee-%,%,$@))
 
 # One archive that measures the same on a machine without packages and network: dist/evbench-peers.tar.gz.
 pack-peers:
 	@GO='$(GO)' MPICC='$(MPICC)' scripts/pack-peers
 
-# The quick start idle, beside four busy loops, while it is stopped at random for a third of
-# the time, and both, N times each: docs/evidence/results.md. NOISE is what else referee/noise is
-# told, such as NOISE='--verbose --scenario mine.yaml'.
-N ?= 5
-noise: build
-	$(GO) build -trimpath -o bin/noise ./referee/noise
-	@bin/noise --runs $(N) $(NOISE)
-
-# Links die, processes are killed and stopped, messages come late, for MINUTES; SEED
-# repeats what a seed has drawn: docs/evidence/results.md. SOAK is what else referee/soak is told.
-MINUTES ?= 10
-SEED    ?= $(shell date +%s)
-soak: build
-	$(GO) build -trimpath -o bin/soak ./referee/soak
-	@bin/soak --minutes $(MINUTES) --seed $(SEED) $(SOAK)
-
 # Rewrite golden files; read the diff before you commit it.
 golden:
-	$(GO) test ./routing ./plan ./study/survey ./study/policy ./study/papers ./report ./view/figure ./companion ./companion/linux ./referee/noise ./cmd/evbench -update
+	$(GO) test ./routing ./plan ./study/survey ./study/policy ./study/papers ./report ./view/figure ./companion ./companion/linux ./cmd/evbench -update
 	$(GO) test ./controller -rewrite
+	@$(MAKE) --no-print-directory -C evidence golden
 
 # Every fuzz target for a while (default 20 s each); TARGETS='csv|FuzzRead$$' only those.
 FUZZTIME ?= 20s

@@ -3,6 +3,7 @@
 package layers_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -19,16 +20,16 @@ import (
 	"evbench/testing/expect"
 )
 
-// below says which rings a ring may import beside itself. Nothing imports referee, and only tests import testing.
+// below says which rings a ring may import beside itself. Nothing imports evidence, a module of its own, and only tests import testing.
 // The model of lossless networks works on those of any shape, and on their tables, which are site's.
 var below = map[string]string{
 	"core":     "internal",
 	"internal": "",
 	"site":     "core internal", "view": "core internal", "model": "core internal site",
-	"study":   "core internal site view model",
-	"cmd":     "core internal site view model study",
-	"referee": "core internal site view model study cmd",
-	"testing": "core internal site view model study",
+	"study":    "core internal site view model",
+	"cmd":      "core internal site view model study",
+	"evidence": "core internal site view model study cmd",
+	"testing":  "core internal site view model study",
 }
 
 // only says which of our packages these may import at all: a judge shares no code with what it
@@ -143,7 +144,7 @@ func TestFaults(t *testing.T) {
 		{"worker", "controller", "it may import " + only["worker"]},
 		{"study/judge", "view/figure", ""},
 		{"view/figure", "study/judge", "the ring view may import core internal"},
-		{"cmd/evbench", "referee/peer", "the ring cmd may import " + below["cmd"]},
+		{"cmd/evbench", "evidence/peer", "the ring cmd may import " + below["cmd"]},
 		{"study/judge", "testing/expect", "the ring study may import " + below["study"]},
 	} {
 		if got := h.fault(tt.from, tt.to); got != tt.want {
@@ -182,9 +183,13 @@ func TestPure(t *testing.T) {
 
 func list(t *testing.T) []goPackage {
 	t.Helper()
-	out := expect.Value(exec.Command("go", "list", "-tags=mpi,hdf5,rdma", "-json=ImportPath,Dir,Imports,GoFiles", "evbench/...").Output())(t)
+	var out []byte
+	for _, module := range []string{"../..", "../../evidence"} {
+		cmd := exec.Command("go", "list", "-C", module, "-tags=mpi,hdf5,rdma", "-json=ImportPath,Dir,Imports,GoFiles", "./...")
+		out = append(out, expect.Value(cmd.Output())(t)...)
+	}
 	var all []goPackage
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p goPackage
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
 			return all
@@ -213,7 +218,7 @@ var escaping = []struct {
 func TestEscaping(t *testing.T) {
 	all := os.DirFS("../..")
 	expect.Must(t, fs.WalkDir(all, ".", func(file string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && (file != "." && file[0] == '.' || file == "referee" || file == "testing" || d.Name() == "testdata") {
+		if err == nil && d.IsDir() && (file != "." && file[0] == '.' || file == "evidence" || file == "testing" || d.Name() == "testdata") {
 			return fs.SkipDir
 		}
 		if ext := filepath.Ext(file); err != nil || strings.HasSuffix(file, "_test.go") || ext != ".go" && ext != ".c" {

@@ -31,11 +31,11 @@ func withBinary(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	evbench = filepath.Join(dir, "evbench")
-	args := []string{"build", "-o", evbench}
+	args := []string{"build", "-C", "../..", "-o", evbench}
 	if raced() {
 		args = append(args, "-race")
 	}
-	if out, err := exec.Command("go", append(args, "evbench/cmd/evbench")...).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", append(args, "./cmd/evbench")...).CombinedOutput(); err != nil {
 		panic(string(out))
 	}
 	return m.Run()

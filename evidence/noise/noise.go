@@ -1,6 +1,6 @@
 // Noise runs a scenario again and again while the machine is disturbed: by busy loops, by stops of
 // the program at random, and by both. It reports how often the run was answered, how long that
-// took, and the errors of the figures against their predictions. make noise runs it;
+// took, and the errors of the figures against their predictions. make -C evidence noise runs it;
 // docs/evidence/results.md has its results. Errors are in points: a hundredth of the control's
 // rate. With --pairs it reports how often evbench compare is right about pairs of runs.
 package main

@@ -1,5 +1,5 @@
 // Flit runs the cases of two simulators of lossless networks on our own, and prints differences and
-// speed. make referee-flit runs it.
+// speed. make -C evidence flit runs it.
 package main
 
 import (
