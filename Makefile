@@ -4,7 +4,7 @@
 # make install PREFIX=/usr/local   evbench, its manual page, completion for bash, zsh, fish
 # make dist    static archives, .deb, .rpm, recipes and their sums in dist/
 # make image   dist/evbench-image.tar, an OCI image with MPI, HDF5 and sshd; make test-image tries it
-# make soak    links die, processes are killed: evidence/Makefile has this, peers, noise, flit
+# make soak    links die, processes are killed: evidence/Makefile has this, reproduce, table, peers, noise, flit
 GO         ?= go
 VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null)
 PREFIX     ?= /usr/local
@@ -12,7 +12,7 @@ MPICC      ?= mpicc
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 NFPM        = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
 
-.PHONY: bench build check install dist image test-image test test-slurm test-rdma referee referee-flit perf bench-barrier bench-peers pack-peers noise soak golden fuzz clean
+.PHONY: bench build check install dist image test-image test test-slurm test-rdma referee referee-flit perf bench-barrier bench-peers pack-peers noise soak reproduce table golden fuzz clean
 
 bench: build
 	@fabric=lab; bin/evbench lab doctor --quiet || { fabric=emulate; \
@@ -67,7 +67,7 @@ bench-barrier:
 	$(GO) test -run '^$$' -bench Barrier -benchtime 2000x ./transport/tcp
 
 # What measures and attacks evbench itself is a module of its own: evidence/Makefile has its targets and their options.
-bench-peers referee-flit noise soak:
+bench-peers referee-flit noise soak reproduce table:
 	@$(MAKE) --no-print-directory -C evidence $(patsubst bench-%,%,$(patsubst referee-%,%,$@))
 
 # One archive that measures the same on a machine without packages and network: dist/evbench-peers.tar.gz.
@@ -76,7 +76,7 @@ pack-peers:
 
 # Rewrite golden files; read the diff before you commit it.
 golden:
-	$(GO) test ./routing ./plan ./study/survey ./study/policy ./study/papers ./report ./view/figure ./companion ./companion/linux ./cmd/evbench -update
+	$(GO) test ./routing ./plan ./study/survey ./study/policy ./report ./view/figure ./companion ./companion/linux ./cmd/evbench -update
 	$(GO) test ./controller -rewrite
 	@$(MAKE) --no-print-directory -C evidence golden
 

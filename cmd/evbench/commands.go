@@ -3,23 +3,26 @@ package main
 import (
 	_ "embed" // of the commands
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/cmd/shards"
 	"evbench/failover"
 	"evbench/internal/cmdline"
 	"evbench/internal/lists"
+	"evbench/model/sweep"
 	"evbench/routing"
 	"evbench/scenario"
 	"evbench/scenarios"
 	"evbench/scheduler/schedules"
 	"evbench/site/engines"
 	"evbench/study/judge/foreign"
-	"evbench/study/papers"
 	"evbench/transport"
 	"evbench/view/compare"
 	"evbench/view/figure"
+	"evbench/view/live"
 	"evbench/view/plandiff"
 )
 
@@ -38,8 +41,7 @@ func tasks() []cmdline.Task {
 		},
 		First: map[string]cmdline.Words{
 			"examples": scenarios.Examples, "new": kinds, "completion": shellNames, "schema": schemaNames,
-			"plot":      func() []string { return append([]string{"list"}, figure.Names()...) },
-			"reproduce": func() []string { return append([]string{"all", "list"}, papers.Names()...) },
+			"plot": func() []string { return append([]string{"list"}, figure.Names()...) },
 		},
 		Values: map[string]cmdline.Words{
 			"example": scenarios.Examples, "schedule": schedules.Names, "routing": scenario.Routings, "engine": engines.Names, "fabric": scenario.Kinds,
@@ -55,8 +57,7 @@ var actions = map[string]cli.ActionFunc{
 	"report": computing(reportAction), "plot": computing(plotAction), "compare": computing(compareAction), "judge": computing(judgeAction),
 	"why": computing(whyAction), "trace": computing(traceAction), "results export": exportAction,
 
-	"plan": computing(planAction), "verify": computing(verifyAction), "diff": computing(diffAction), "whatif": interruptible(swept(whatifAction)), "merge": interruptible(mergeAction),
-	"table sizes": computing(swept(tableOf(sizesTable))), "table tokens": computing(swept(tableOf(tokensTable))), "table spraying": interruptible(swept(sprayingAction)),
+	"plan": computing(planAction), "verify": computing(verifyAction), "diff": computing(diffAction), "whatif": interruptible(swept(whatifAction)), "merge": interruptible(shards.Merge),
 
 	"topo show": computing(topoShowAction), "topo convert": computing(topoConvertAction),
 	"routes compute": computing(routesComputeAction), "routes check": computing(routesCheckAction), "routes diff": computing(routesDiffAction),
@@ -66,7 +67,12 @@ var actions = map[string]cli.ActionFunc{
 	"lab doctor": doctorAction, "lab up": labUpAction, "lab exec": labExecAction, "lab down": labDownAction,
 	"mpi wrap": mpiWrapAction, "mpi options": mpiOptionsAction, "host": hostAction, "controller": controllerAction, "worker": workerAction,
 
-	"reproduce": interruptible(swept(reproduceAction)), "completion": computing(completionAction), "man": computing(manAction), "version": versionAction,
+	"completion": computing(completionAction), "man": computing(manAction), "version": versionAction,
+}
+
+// swept is the action of a command whose items can be dealt to shards.
+func swept(action func(*cli.Context, *sweep.Sweep) error) cli.ActionFunc {
+	return shards.Program{Version: version, Terminal: func(w io.Writer) *live.Terminal { return newTerminal(w, false) }}.Action(action)
 }
 
 func init() { cli.HelpPrinter = cmdline.PrintHelp }

@@ -171,7 +171,8 @@ func newDocDir(t *testing.T, results string) *docDir {
 	for _, name := range []string{"runs/latest", "runs/before", "runs/after", "runs/healthy", "runs/broken", "BASE", "NEW", "RESULTS"} {
 		expect.Must(t, os.CopyFS(filepath.Join(d.dir, name), os.DirFS(results)))
 	}
-	for to, from := range map[string]string{"Makefile": "Makefile", "LOG": "scenarios/failures-lhcb.log", "SCENARIO": "scenarios/quickstart.yaml"} {
+	expect.Must(t, os.Mkdir(filepath.Join(d.dir, "evidence"), 0o755))
+	for to, from := range map[string]string{"Makefile": "Makefile", "evidence/Makefile": "evidence/Makefile", "LOG": "scenarios/failures-lhcb.log", "SCENARIO": "scenarios/quickstart.yaml"} {
 		text := expect.Value(os.ReadFile(filepath.Join("../..", from)))(t)
 		write(t, d.dir, to, string(text))
 	}

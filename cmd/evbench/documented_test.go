@@ -18,9 +18,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/cmd/shards"
 	"evbench/internal/cmdline"
 	"evbench/site/hdf5"
-	"evbench/study/papers"
 	"evbench/testing/expect"
 )
 
@@ -42,7 +42,7 @@ func documented(args []string, log string) int {
 		parseOnly(app.Commands)
 	}
 	ctx := context.Background()
-	app.Metadata[metaArgs] = args[1:]
+	app.Metadata[shards.Args] = args[1:]
 	args, err := cmdline.FlagsFirst(app, args)
 	if err == nil {
 		err = app.RunContext(ctx, args)
@@ -62,7 +62,7 @@ func documented(args []string, log string) int {
 // lengthy begin commands that measure or need what only a run has, wait for somebody,
 // change this machine, or count for a second or longer.
 var lengthy = []string{
-	"accuracy", "controller", "worker", "lab", "mpi wrap", "failures restore", "routes follow", "routes jobs --follow", "routes undo", "reproduce all", "reproduce fig", "reproduce dmodc", "reproduce qft", "table spraying", "table tokens -t FT(2;8,8)",
+	"accuracy", "controller", "worker", "lab", "mpi wrap", "failures restore", "routes follow", "routes jobs --follow", "routes undo",
 	"why", "trace", "sim --log", "sim scenarios/lhcb", "sim --model phase scenarios/lhcb", "sim --model credit", "sim --duration 20s scenarios/sizes", "whatif -t FT(2;8,8) --k 2", "whatif -t FT(2;20,18)",
 }
 
@@ -89,11 +89,6 @@ func parseOnly(commands []*cli.Command) {
 }
 
 func lookAtArguments(c *cli.Context) error {
-	if c.Command.Name == "reproduce" {
-		if _, err := papers.Choose(c.Args().Slice()); err != nil {
-			return usage(err)
-		}
-	}
 	files := c.StringSlice("log")
 	for _, name := range c.Args().Slice() {
 		if filepath.Ext(name) == ".yaml" {
@@ -126,7 +121,6 @@ func TestDocumented(t *testing.T) {
 		{"accuracy runs/absent", exitUsage, "parsed"},
 		{"accuracy --magic scenarios/accuracy.yaml", exitUsage, "parsed"},
 		{"lab up -t FT(2;4,4) --down", exitUsage, "parsed"},
-		{"reproduce fig99", exitUsage, "parsed"},
 		{"sim --log absent.log", exitUsage, "parsed"},
 		{"run scenarios/absent.yaml", exitUsage, "ran"},
 		{"verify absent.txt", exitUsage, "ran"},
@@ -306,7 +300,7 @@ func TestCompletions(t *testing.T) {
 	}
 	for words, one := range map[string]string{
 		"": "completion", "examples": "quickstart", "run --example": "ft8x8", "plan -s": "xor", "plan -r": "spray",
-		"routes compute --engine": "dfsssp", "plot": "timeline", "reproduce": "all", "run --fabric": "lab",
+		"routes compute --engine": "dfsssp", "plot": "timeline", "run --fabric": "lab",
 	} {
 		got := completions(t, strings.Fields(words)...)
 		expect.True(t, slices.Contains(got, one), "%q: %q, without %s", words, got, one)
@@ -350,7 +344,7 @@ func TestCommandsAreCompletedAndInTheManual(t *testing.T) {
 // No line of help is longer than a terminal that is 100 columns wide.
 func TestHelpLines(t *testing.T) {
 	pages := append([]string{""}, leaves("", newApp(io.Discard, io.Discard).Commands)...)
-	pages = append(pages, "routes", "lab", "topo", "table", "failures", "results")
+	pages = append(pages, "routes", "lab", "topo", "failures", "results")
 	for _, page := range pages {
 		var out, said bytes.Buffer
 		args := append(append([]string{"evbench"}, strings.Fields(page)...), "--help")

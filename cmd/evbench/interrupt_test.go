@@ -28,7 +28,7 @@ var holding = []string{
 }
 
 // showing are those that show what they have when they are interrupted.
-var showing = []string{"whatif", "reproduce", "table spraying", "sim", "merge"}
+var showing = []string{"whatif", "sim", "merge"}
 
 // Every other command reads, computes and prints: told to end, it prints nothing.
 func TestComputingEnds(t *testing.T) {
@@ -43,7 +43,7 @@ func TestComputingEnds(t *testing.T) {
 	write(t, dir, "hosts.yaml", fmt.Sprintf(hostsScenario, "1s"))
 	write(t, dir, "jobs", "a: h0,h1\n")
 	arguments := map[string][]string{
-		"plan": tree, "table sizes": tree, "table tokens": tree,
+		"plan":     tree,
 		"validate": {"hosts.yaml"}, "verify": {"plan.txt"}, "diff": {"plan.txt", "plan.txt"},
 		"routes compute": append(tree, "-e", "ftree"), "routes check": append(tree, "-e", "ftree"), "routes export": append(tree, "-e", "ftree"),
 		"routes diff": append(tree, "old", "new"), "routes jobs": append(tree, "jobs"),

@@ -19,6 +19,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/cmd/open"
+	"evbench/cmd/shards"
 	"evbench/fabric/lab"
 	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
@@ -102,7 +103,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) == 3 && args[1] == "help" && args[2] == "all" {
 		app.CustomAppHelpTemplate, args = cmdline.HelpTemplate(tasks()), args[:1]
 	}
-	app.Metadata[metaArgs] = args[min(1, len(args)):]
+	app.Metadata[shards.Args] = args[min(1, len(args)):]
 	args, err := cmdline.FlagsFirst(app, cmdline.HelpFirst(args))
 	if err != nil {
 		err = usage(err)
@@ -192,6 +193,9 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Action: func(c *cli.Context) error {
 			if c.Bool("version") && !c.Args().Present() {
 				return open.NewBuild(version).WriteText(c.App.Writer)
+			}
+			if name := c.Args().First(); name == "reproduce" || name == "table" {
+				return usagef("%s is in a module beside evbench: in a checkout, make -C evidence %s computes the same (evidence/Makefile has its options)", name, name)
 			}
 			return cmdline.NoCommand(c)
 		},

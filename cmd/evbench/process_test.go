@@ -423,7 +423,7 @@ func TestNobodyReadsResults(t *testing.T) {
 	self := expect.Value(os.Executable())(t)
 	dir := t.TempDir()
 	write(t, dir, "hosts.yaml", fmt.Sprintf(hostsScenario, "200ms"))
-	for _, args := range []string{"table sizes -t FT(2;2,2)", "plan -t FT(2;4,8) --quiet", "topo show -t FT(2;4,8)", "run --quiet --rounds 1 hosts.yaml -o out"} {
+	for _, args := range []string{"plan -t FT(2;4,8) --quiet", "topo show -t FT(2;4,8)", "run --quiet --rounds 1 hosts.yaml -o out"} {
 		var said strings.Builder
 		cmd := exec.Command(self, strings.Fields(args)...)
 		cmd.Args[0], cmd.Dir, cmd.Stdout, cmd.Stderr = "evbench", dir, unreadPipe(t), &said

@@ -28,7 +28,6 @@ import (
 	"evbench/scenario"
 	"evbench/site/host"
 	"evbench/study/failures"
-	"evbench/study/papers"
 	"evbench/study/policy"
 	"evbench/view/live"
 )
@@ -206,7 +205,7 @@ func workOut(c *cli.Context, r *policy.Report, policies []failover.Policy) error
 // logSetting is the network of the log: LHCb's, or that of a scenario.
 func logSetting(c *cli.Context) (*policy.Setting, error) {
 	if !c.Args().Present() {
-		return papers.Setting()
+		return policy.LHCb()
 	}
 	s, planned, err := loadSim(c)
 	if err != nil {

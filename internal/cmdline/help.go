@@ -51,7 +51,7 @@ func HelpTemplate(all []Task, begin ...string) string {
    {{template "helpNameTemplate" .}}
 
 USAGE:
-   evbench COMMAND [OPTION…] [ARGUMENT…]
+   {{.Name}} COMMAND [OPTION…] [ARGUMENT…]
 
 DESCRIPTION:
    {{template "descriptionTemplate" .}}

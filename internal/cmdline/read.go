@@ -123,9 +123,9 @@ func count(c *cli.Context, path string) error {
 func Args(c *cli.Context, path string, needed []string, most int) error {
 	switch n := c.NArg(); {
 	case n < len(needed):
-		return proc.Usagef("%s: %s is missing; see evbench %s --help", c.Command.Name, strings.TrimRight(needed[n], ".…"), path)
+		return proc.Usagef("%s: %s is missing; see %s %s --help", c.Command.Name, strings.TrimRight(needed[n], ".…"), c.App.Name, path)
 	case n > most && most == 0:
-		return proc.Usagef("%s: %q is one argument too many; it takes flags alone, whose lists have commas: evbench %s --help", c.Command.Name, c.Args().First(), path)
+		return proc.Usagef("%s: %q is one argument too many; it takes flags alone, whose lists have commas: %s %s --help", c.Command.Name, c.Args().First(), c.App.Name, path)
 	case n > most:
 		return proc.Usagef("%s: %q is one argument too many", c.Command.Name, c.Args().Get(most))
 	}

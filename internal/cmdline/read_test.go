@@ -68,7 +68,7 @@ func TestDescription(t *testing.T) {
 	}{
 		{[]string{"up", "plan", "a"}, ""},
 		{[]string{"up", "plan", "a", "b", "-k", "5", "--wait", "1ns", "--least", "0"}, ""},
-		{[]string{"up", "plan"}, "plan: NAME is missing; see evbench up plan --help"},
+		{[]string{"up", "plan"}, "plan: NAME is missing; see x up plan --help"},
 		{[]string{"up", "plan", "a", "b", "c"}, `plan: "c" is one argument too many`},
 		{[]string{"up", "plan", "a", "--json"}, "--dir is missing, needed with --form=json"},
 		{[]string{"up", "plan", "a", "--form", "xml"}, `--form "xml": there are text, json`},

@@ -50,7 +50,7 @@ var pure = strings.Fields(`
 	site/osmlog site/network site/lft site/engines site/engines/opensm site/engines/closed site/engines/minmax
 	view/trace view/compare view/figure view/html
 	model/maxmin model/order model/order/verify model/sizes model/uneven model/credit model/sim
-	study/survey study/policy study/judge study/judge/foreign study/papers`)
+	study/survey study/policy study/judge study/judge/foreign evidence/papers evidence/tables`)
 
 // touching are the standard packages that reach the world outside.
 var touching = []string{"net", "os", "os/exec", "os/signal", "syscall", "golang.org/x/sys/unix"}

@@ -42,7 +42,7 @@ func TestClasses(t *testing.T) {
 	for i := range classTrees {
 		tree := classTree(t, i)
 		for k := 1; k <= 2; k++ {
-			w := &whatIf{tree: tree, opt: WhatIfOptions{K: k, Seed: 1, Cases: DefaultCases()}, leaf: tree.LeafOfRanks(), orders: map[string]*order{}, classes: newClasses(tree), quickly: map[string]*changes{}, closed: map[string]closedPaths{}}
+			w := &whatIf{tree: tree, opt: WhatIfOptions{K: k, Seed: 1, Cases: DefaultCases()}, leaf: tree.LeafOfRanks(), orders: map[string]*Order{}, classes: newClasses(tree), quickly: map[string]*changes{}, closed: map[string]closedPaths{}}
 			expect.OK(t, w.prepare(&WhatIfReport{}))
 			alone := &whatIf{tree: tree, opt: w.opt, leaf: w.leaf, orders: w.orders}
 			known := 0
@@ -113,7 +113,7 @@ func TestClassForms(t *testing.T) {
 func TestClassesAreChecked(t *testing.T) {
 	tree := classTree(t, 0)
 	for seed := range uint64(100) {
-		w := &whatIf{tree: tree, opt: WhatIfOptions{K: 1, Seed: seed, Cases: []Case{{schedules.FORS, routing.Pinned}}}, leaf: tree.LeafOfRanks(), orders: map[string]*order{}, classes: newClasses(tree)}
+		w := &whatIf{tree: tree, opt: WhatIfOptions{K: 1, Seed: seed, Cases: []Case{{schedules.FORS, routing.Pinned}}}, leaf: tree.LeafOfRanks(), orders: map[string]*Order{}, classes: newClasses(tree)}
 		if routing.Mix(seed, 0)%drawn != 0 {
 			continue
 		}
@@ -187,7 +187,7 @@ func TestChanges(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			order := newOrder(p.Schedule)
+			order := NewOrder(p.Schedule)
 			c := newChanges(tree, order, leaf)
 			for range 10 {
 				var paths []int32
@@ -198,7 +198,7 @@ func TestChanges(t *testing.T) {
 					paths = append(paths, path...)
 					return nil
 				}))(t)
-				want := order.duration(tree.Wires, leaf, func(src, dst int) int { return int(paths[leaf[src]*len(leaf)+dst]) })
+				want := order.Duration(tree.Wires, leaf, func(src, dst int) int { return int(paths[leaf[src]*len(leaf)+dst]) })
 				expect.Equal(t, got, want, "%+v, %s", o, name)
 			}
 		}

@@ -1,19 +1,16 @@
-// Package survey plans many trees and answers what failures cost: how much slower an exchange
-// becomes as links die (Slowdown), and the cost of every failure of k links or spines (WhatIf).
+// Package survey plans many trees and answers what failures cost: every failure of k links or spines (WhatIf).
 // Durations of exchanges are in message times: the time of one message on one link. Equal input
 // gives equal numbers for any number of CPUs.
 package survey
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"evbench/internal/answer"
 	"evbench/internal/show"
-	"evbench/model/sweep"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
@@ -21,67 +18,12 @@ import (
 	"evbench/topology"
 )
 
-// Reduced returns t without its f highest spines: on leaf 0 only, or on all
-// leaves. It is the "bandwidth reduction f" of thesis 5.2, at least one link
-// lost by at least one leaf.
-func Reduced(t *topology.Tree, f int, all bool) (*topology.Tree, error) {
-	leaves := 1
-	if all {
-		leaves = t.Leaves()
-	}
-	var dead []topology.Link
-	for l := range leaves {
-		for k := t.Spines() - f; k < t.Spines(); k++ {
-			dead = append(dead, topology.Link{Leaf: l, Spine: k})
-		}
-	}
-	return t.Without(dead...)
-}
-
-// A Run limits the computation of a table: until a context ends, all of it or a shard. The zero
-// value is all, without an end.
-type Run struct {
-	Context context.Context
-	Sweep   *sweep.Sweep
-}
-
-// rows computes rows 0..n-1 of a table.
-func rows[R any](r Run, n int, cost func(i int) float64, row func(i int) (R, error)) ([]R, error) {
-	out := make([]R, n)
-	ctx := r.Context
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	return out, sweep.Run(ctx, r.Sweep, sweep.Items[R]{
-		N: n, Cost: cost, Leave: true,
-		Work: func(_ context.Context, i int) (R, error) { return row(i) },
-		Put:  func(i int, v R) error { out[i] = v; return nil },
-	})
-}
-
-// reductions computes a row for each reduction 0..links-1 of one leaf or pod, then of all. With
-// fewer links left, plans have more phases.
-func reductions[R any](r Run, links int, row func(f int, all bool) (R, error)) ([]R, error) {
-	cost := func(i int) float64 { return 1 / float64(links-i%links) }
-	return rows(r, 2*links, cost, func(i int) (R, error) { return row(i%links, i >= links) })
-}
-
-// plannable returns an error for trees without schedules, before a schedule takes their memory.
-func plannable(t *topology.Shape) error {
-	if n := t.Servers(); n > scheduler.MaxServers {
-		return fmt.Errorf("%s: %d servers: evbench plans schedules of at most %d", t.Notation(), n, scheduler.MaxServers)
-	}
-	return nil
-}
-
 // quantile returns the smallest value that at least the share q of the sorted
 // values do not exceed (nearest rank).
 func quantile[T cmp.Ordered](sorted []T, q float64) T {
 	i := int(q*float64(len(sorted))+1-1e-9) - 1
 	return sorted[min(max(i, 0), len(sorted)-1)]
 }
-
-func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
 // A CaseReport is the result of one case for the sets of a group.
 type CaseReport struct {

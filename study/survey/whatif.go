@@ -137,7 +137,7 @@ func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfRepo
 		return nil, err
 	}
 	r := &WhatIfReport{tree: t, k: o.K, sample: o.Sample, seed: o.Seed, good: cmp.Or(o.Good, 0.95), assumes: o.Assumes, adaptive: o.Adaptive}
-	w := &whatIf{tree: t, opt: o, leaf: t.LeafOfRanks(), orders: map[string]*order{}, refused: map[int]string{}, classes: newClasses(t), quickly: map[string]*changes{}, closed: map[string]closedPaths{}}
+	w := &whatIf{tree: t, opt: o, leaf: t.LeafOfRanks(), orders: map[string]*Order{}, refused: map[int]string{}, classes: newClasses(t), quickly: map[string]*changes{}, closed: map[string]closedPaths{}}
 	if err := w.prepare(r); err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ type whatIf struct {
 	tree   *topology.Tree
 	opt    WhatIfOptions
 	leaf   []int
-	orders map[string]*order // of schedules that ignore dead links, by name
+	orders map[string]*Order // of schedules that ignore dead links, by name
 	groups []chosen          // their sets are the items of the sweep, group after group
 
 	classes *classes               // nil: there are none
@@ -216,7 +216,7 @@ func (w *whatIf) prepare(r *WhatIfReport) error {
 				if err != nil {
 					return err
 				}
-				w.orders[c.Schedule] = newOrder(p.Schedule)
+				w.orders[c.Schedule] = NewOrder(p.Schedule)
 				w.quickly[c.Schedule] = newChanges(w.tree, w.orders[c.Schedule], w.leaf)
 			}
 		}
@@ -357,7 +357,7 @@ func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
 			return outcome{}, err
 		}
 		o := w.orders[c.Schedule]
-		d := o.duration(t.Wires, w.leaf, tablePaths(tables, w.leaf))
+		d := o.Duration(t.Wires, w.leaf, TablePaths(tables, w.leaf))
 		return outcome{Phases: int32(len(o.start) - 1), Efficiency: efficiency(&t.Roles, d)}, nil
 	}
 	p, err := w.build(t, c)
@@ -366,7 +366,7 @@ func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
 	}
 	out := outcome{Phases: int32(p.Phases()), bound: int32(p.Bound.Phases)}
 	if p.Pinned() {
-		out.Efficiency = efficiency(&t.Roles, newOrder(p.Schedule).duration(t.Wires, w.leaf, p.Path))
+		out.Efficiency = efficiency(&t.Roles, NewOrder(p.Schedule).Duration(t.Wires, w.leaf, p.Path))
 	} else {
 		out.Efficiency = p.Cost(plan.Equal, w.opt.Seed).Synchronised()
 	}

@@ -10,24 +10,25 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/evidence/papers"
 	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
+	"evbench/internal/proc"
 	"evbench/model/sweep"
 	"evbench/study/failures"
-	"evbench/study/papers"
 )
 
 // reproduceAction owns the clock. When interrupted it prints the finished parts.
 func reproduceAction(c *cli.Context, s *sweep.Sweep) error {
 	if c.NArg() == 1 && c.Args().First() == "list" {
 		if s.Keeps() {
-			return usagef("reproduce list: no figure is computed, so --journal has nothing to record")
+			return proc.Usagef("reproduce list: no figure is computed, so --journal has nothing to record")
 		}
 		return printed(c, papers.List())
 	}
 	names, err := papers.Choose(c.Args().Slice())
 	if err != nil {
-		return usage(err)
+		return proc.Usage(err)
 	}
 	o, err := reproduceOptions(c)
 	if err != nil {
@@ -36,7 +37,7 @@ func reproduceAction(c *cli.Context, s *sweep.Sweep) error {
 	dir := c.String("out")
 	if dir != "" && s.Whole() {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return usagef("--out: %w", err)
+			return proc.Usagef("--out: %w", err)
 		}
 	}
 	report := &papers.Report{Quick: o.Quick, Seed: o.Seed, Constants: papers.Constants()}
@@ -74,8 +75,8 @@ func reproduceOptions(c *cli.Context) (papers.Options, error) {
 		Clock: func() time.Duration { return time.Since(start) },
 	}
 	var err error
-	if o.Exclude, err = logWords(c, nil, "").Periods(); err != nil {
-		return o, usage(err)
+	if o.Exclude, err = words(c, nil, "").Periods(); err != nil {
+		return o, proc.Usage(err)
 	}
 	if !c.Bool("quiet") {
 		o.Progress = func(figure, what string) {
@@ -87,7 +88,7 @@ func reproduceOptions(c *cli.Context) (papers.Options, error) {
 	}
 	fs, _ := failures.Pair(o.Log)
 	if len(failures.Exclude(fs, o.Exclude)) == 0 {
-		return o, usagef("--log: it has no failure of a link")
+		return o, proc.Usagef("--log: it has no failure of a link")
 	}
 	return o, nil
 }
@@ -102,6 +103,10 @@ func reproduceLog(c *cli.Context) (*failures.History, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := logWords(c, files, "--log").Read(cables)
-	return h, usage(err)
+	h, err := words(c, files, "--log").Read(cables)
+	return h, proc.Usage(err)
+}
+
+func words(c *cli.Context, logs []string, flag string) failures.Words {
+	return failures.Words{Logs: logs, Flag: flag, Year: c.Int("year"), Cables: c.String("cables"), Exclude: c.StringSlice("exclude")}
 }

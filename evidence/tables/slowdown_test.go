@@ -1,4 +1,4 @@
-package survey_test
+package tables_test
 
 import (
 	"bytes"
@@ -9,10 +9,10 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/evidence/tables"
 	"evbench/plan"
 	"evbench/scheduler"
 	_ "evbench/site/engines"
-	"evbench/study/survey"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
@@ -38,7 +38,7 @@ func TestSlowdownReproducesTheThesis(t *testing.T) {
 		{20, 18, 1.8889, 1, 1, 360, 1.8889, 1, 1.0265, 1.0588},
 		{16, 32, 1.9375, 1.5, 2, 530, 1.8717, 1.4491, 1.0141, 1.0323},
 	} {
-		rows := expect.Value(survey.Slowdown(survey.Run{}, tree(t, c.m0, c.m1), survey.Count, 1))(t)
+		rows := expect.Value(tables.Slowdown(tables.Run{}, tree(t, c.m0, c.m1), tables.Count, 1))(t)
 		expect.MustTrue(t, len(rows) == 2*c.m0, "FT(2;%d,%d): %d rows", c.m0, c.m1, len(rows))
 		for _, all := range []int{0, c.m0} {
 			one, half := rows[all+1], rows[all+c.m0/2]
@@ -77,9 +77,9 @@ func TestCountModelAgainstTheListing(t *testing.T) {
 					continue // one server is left
 				}
 				healthy := topologytest.Tree(t, o)
-				rows := expect.Value(survey.Slowdown(survey.Run{}, healthy, survey.Count, 1))(t)
+				rows := expect.Value(tables.Slowdown(tables.Run{}, healthy, tables.Count, 1))(t)
 				for _, r := range rows {
-					reduced := expect.Value(survey.Reduced(healthy, r.Reduction, r.All))(t)
+					reduced := expect.Value(tables.Reduced(healthy, r.Reduction, r.All))(t)
 					ls, bo := listing(reduced, scheduler.LinearShift(healthy)), listing(reduced, scheduler.BandwidthOptimal(healthy))
 					expect.MustFalse(t, r.LinearShift != ls || r.BandwidthOptimal != bo,
 						"%s %v, reduction %d, all %v: %d and %d, want %d and %d", healthy.Notation(), fill, r.Reduction, r.All, r.LinearShift, r.BandwidthOptimal, ls, bo)
@@ -120,10 +120,10 @@ func TestRoutedModelAgainstPlans(t *testing.T) {
 	shapes := [][2]int{{2, 2}, {3, 5}, {4, 8}, {6, 4}, {5, 5}}
 	for _, shape := range shapes {
 		healthy := tree(t, shape[0], shape[1])
-		rows := expect.Value(survey.Slowdown(survey.Run{}, healthy, survey.Routed, 3))(t)
-		count := expect.Value(survey.Slowdown(survey.Run{}, healthy, survey.Count, 3))(t)
+		rows := expect.Value(tables.Slowdown(tables.Run{}, healthy, tables.Routed, 3))(t)
+		count := expect.Value(tables.Slowdown(tables.Run{}, healthy, tables.Count, 3))(t)
 		for i, r := range rows {
-			reduced := expect.Value(survey.Reduced(healthy, r.Reduction, r.All))(t)
+			reduced := expect.Value(tables.Reduced(healthy, r.Reduction, r.All))(t)
 			ls := cost(t, reduced, "linear-shift", "minhop", 3)
 			expect.True(t, r.LinearShift == ls, "%s, row %d: linear-shift %d, a plan %d", healthy.Notation(), i, r.LinearShift, ls)
 			fors := cost(t, reduced, "fors", "pinned", 3)
@@ -169,8 +169,8 @@ func together(t *topology.Tree, s *scheduler.Schedule) int {
 }
 
 func TestSlowdownRefuses(t *testing.T) {
-	expect.True(t, expect.Err(survey.Slowdown(survey.Run{}, tree(t, 2, 2, "leaf0-spine0"), survey.Count, 1)) != nil, "dead links are taken")
-	if _, err := survey.Slowdown(survey.Run{}, tree(t, 2, 2), "guess", 1); err == nil || err.Error() != `no model "guess"; there are count and routed` {
+	expect.True(t, expect.Err(tables.Slowdown(tables.Run{}, tree(t, 2, 2, "leaf0-spine0"), tables.Count, 1)) != nil, "dead links are taken")
+	if _, err := tables.Slowdown(tables.Run{}, tree(t, 2, 2), "guess", 1); err == nil || err.Error() != `no model "guess"; there are count and routed` {
 		t.Error(err)
 	}
 }

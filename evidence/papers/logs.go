@@ -10,7 +10,6 @@ import (
 	"evbench/failover"
 	"evbench/internal/lists"
 	"evbench/model/credit"
-	"evbench/model/sim"
 	"evbench/plan"
 	"evbench/results"
 	examples "evbench/scenarios"
@@ -220,16 +219,4 @@ func (n *routedTree) policyRate(seed uint64) func(context.Context, failover.Poli
 		err = caught(func() { out = lists.Of(avoided, rate) })
 		return out, err
 	}
-}
-
-// Setting returns LHCb's network as in sec4.4: all ports in use, and totals for its servers.
-func Setting() (*policy.Setting, error) {
-	t, err := topology.New(lhcb())
-	if err != nil {
-		return nil, err
-	}
-	return &policy.Setting{
-		Tree: t, BitPerSec: linkGbit * 1e9, Fragment: fragmentBytes, Timing: sim.Timing{Overhead: seconds(overheadSec)},
-		Most: healthyGbit * 1e9, Servers: servers, Seed: 1,
-	}, nil
 }

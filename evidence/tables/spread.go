@@ -1,10 +1,11 @@
-package survey
+package tables
 
 import (
 	"encoding/binary"
 	"slices"
 
 	"evbench/internal/coloring"
+	"evbench/study/survey"
 	"evbench/topology"
 )
 
@@ -23,15 +24,9 @@ type spread struct {
 
 func newSpread(t *topology.Tree) *spread { return &spread{tree: t, known: map[string]int{}} }
 
-func (s *spread) duration(o *order, leaf []int) int {
+func (s *spread) duration(o *survey.Order, leaf []int) int {
 	sum := 0
-	for p := range len(o.start) - 1 {
-		var edges [][2]int
-		for _, m := range o.pair[o.start[p]:o.start[p+1]] {
-			if a, b := leaf[m>>16], leaf[m&0xffff]; a != b {
-				edges = append(edges, [2]int{a, b})
-			}
-		}
+	for edges := range o.Phases(leaf) {
 		sum += max(1, s.load(edges))
 	}
 	return sum

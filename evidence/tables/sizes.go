@@ -1,4 +1,4 @@
-package survey
+package tables
 
 import (
 	"fmt"

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"evbench/evidence/tables"
 	"evbench/internal/lists"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
-	"evbench/study/survey"
 	"evbench/topology"
 )
 
@@ -30,17 +30,17 @@ func slowdown(w *work) {
 		"FS / equation 5.1: phases of the repair over those that the equation gives; quick: at reductions 0, 1, 2 and half the links",
 		"duration of a phase: messages of a leaf over its live links (Algorithm 2, rounded up as its text says); slowdown = duration / servers",
 	}
-	models := []struct{ name, suffix, adapted string }{{survey.Count, "", "FS"}}
+	models := []struct{ name, suffix, adapted string }{{tables.Count, "", "FS"}}
 	if !w.Quick {
 		w.Setup = append(w.Setup, "routed: the same from link loads of plans: LS over min-hop, BO with a spine chosen for each message and phase, FORS; over servers - 1")
-		models = append(models, struct{ name, suffix, adapted string }{survey.Routed, ", routed", "FORS"})
+		models = append(models, struct{ name, suffix, adapted string }{tables.Routed, ", routed", "FORS"})
 	}
 	for _, model := range models {
 		w.tell("%s, model %s", notation, model.name)
-		rows := must(survey.Slowdown(survey.Run{}, t, model.name, w.Seed))
+		rows := must(tables.Slowdown(tables.Run{}, t, model.name, w.Seed))
 		rows = rows[:t.Ports()/2+1] // those after all reductions are of all leaves
 		var repaired []int
-		if w.Name != "fig5.7" && model.name == survey.Count {
+		if w.Name != "fig5.7" && model.name == tables.Count {
 			repaired = w.repairs(t, len(rows))
 		}
 		for _, r := range rows {
@@ -48,9 +48,9 @@ func slowdown(w *work) {
 			switch {
 			case w.Name == "fig5.7": // which is without
 				adapted = ""
-			case model.name == survey.Count && repaired[r.Reduction] == 0:
+			case model.name == tables.Count && repaired[r.Reduction] == 0:
 				adapted = ""
-			case model.name == survey.Count:
+			case model.name == tables.Count:
 				w.at("FS / equation 5.1", r.Reduction, "", float64(repaired[r.Reduction])/float64(r.Phases))
 				r.Adapted = repaired[r.Reduction]
 			}
@@ -66,7 +66,7 @@ func (w *work) repairs(t *topology.Tree, n int) []int {
 	phases := make([]int, n)
 	wanted := w.points(n, 0, 1, 2, n-1)
 	each(w, len(wanted), func(i int) {
-		reduced := must(survey.Reduced(t, wanted[i], false))
+		reduced := must(tables.Reduced(t, wanted[i], false))
 		phases[wanted[i]] = scheduled(schedules.RepairPrefix+schedules.BandwidthOptimal, reduced, w.Seed, 1).Phases
 	})
 	return phases
@@ -78,7 +78,7 @@ func scheduled(name string, t *topology.Tree, seed uint64, workers int) *schedul
 	return s
 }
 
-func (w *work) slowdownRows(r survey.SlowdownRow, suffix, adapted string) {
+func (w *work) slowdownRows(r tables.SlowdownRow, suffix, adapted string) {
 	ls, bo, fs := float64(r.LinearShift), float64(r.BandwidthOptimal), float64(r.Adapted)
 	ideal := float64(r.Ideal)
 	w.at("LS"+suffix, r.Reduction, "", ls/ideal)
@@ -100,13 +100,13 @@ func phaseFactor(w *work) {
 		w.tell("%s", notation)
 		t := parse(notation)
 		half := t.Ports() / 2
-		healthy := survey.FaultAdaptivePhases(t)
+		healthy := tables.FaultAdaptivePhases(t)
 		base := scheduled(schedules.FORS, t, w.Seed, 0).Phases
 		for reduction := range t.Ports() {
 			check(w.Err())
-			reduced := must(survey.Reduced(t, reduction, true))
+			reduced := must(tables.Reduced(t, reduction, true))
 			told := reduction <= 1 || reduction == half
-			w.at(notation, reduction, "", float64(survey.FaultAdaptivePhases(reduced))/float64(healthy)).Detail = !told
+			w.at(notation, reduction, "", float64(tables.FaultAdaptivePhases(reduced))/float64(healthy)).Detail = !told
 			if reduction > half || w.Quick && (!told || t.Servers() > 360) {
 				continue
 			}
@@ -204,7 +204,7 @@ func entries(w *work) {
 	pair("any schedule", 0, worst(healthy), "")
 	for _, reduction := range w.points(6, 0, 2) {
 		w.tell("reduction %d", reduction)
-		t := must(survey.Reduced(healthy, reduction, true))
+		t := must(tables.Reduced(healthy, reduction, true))
 		for _, objective := range []schedules.Objective{schedules.FewestPhases, schedules.FewestPaths} {
 			p, schedule := planned(t, objective), fmt.Sprintf("FORS with fewest %s", objective)
 			pair(schedule, reduction, p.Paths, "")
@@ -227,7 +227,7 @@ func workedExamples(w *work) {
 		"FT(2;2,4): the link of leaf0 and spine0 is dead; FT(2;4,8): leaf0-spine0, leaf1-spine1, leaf2-spine2 and leaf3-spine3 are",
 		"moved: messages that the repair puts into another phase than its base has; bound: the fewest phases that any schedule without contention has",
 	}
-	row := must(survey.Slowdown(survey.Run{}, parse("FT(2;2,2)"), survey.Count, w.Seed))[1]
+	row := must(tables.Slowdown(tables.Run{}, parse("FT(2;2,2)"), tables.Count, w.Seed))[1]
 	w.add("BO, one dead link", 1, "FT(2;2,2)", "units", float64(row.BandwidthOptimal))
 	w.add("LS, one dead link", 1, "FT(2;2,2)", "units", float64(row.LinearShift))
 	w.example(2, "FT(2;2,4)", schedules.BandwidthOptimal, topology.Link{Leaf: 0, Spine: 0})
@@ -264,7 +264,7 @@ func (w *work) example(x float64, notation, base string, dead ...topology.Link) 
 		series, unit string
 		value        int
 	}{
-		{"equation 5.1", "phases", survey.FaultAdaptivePhases(t)},
+		{"equation 5.1", "phases", tables.FaultAdaptivePhases(t)},
 		{"bound", "phases", bound.Phases},
 		{"FORS", "phases", scheduled(schedules.FORS, t, w.Seed, 0).Phases},
 		{"repair of " + base, "phases", after.Phases},

@@ -1,4 +1,4 @@
-package survey_test
+package tables_test
 
 import (
 	"bytes"
@@ -11,18 +11,18 @@ import (
 	"time"
 
 	"evbench/builder/modes"
+	"evbench/evidence/tables"
 	"evbench/internal/answer"
 	"evbench/model/sim"
-	"evbench/study/survey"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
 )
 
 // tableRows returns the rows of a table of a tree, by the names of columns; there must be so many.
-func tableRows(t *testing.T, make func(survey.Run, *topology.Tree, uint64) (*answer.Table, error), of topology.Options, n int) []map[string]any {
+func tableRows(t *testing.T, make func(tables.Run, *topology.Tree, uint64) (*answer.Table, error), of topology.Options, n int) []map[string]any {
 	t.Helper()
-	table := expect.Value(make(survey.Run{}, topologytest.Tree(t, of), 1))(t)
+	table := expect.Value(make(tables.Run{}, topologytest.Tree(t, of), 1))(t)
 	var b bytes.Buffer
 	expect.Must(t, answer.Document{Schema: "evbench/table/1", Table: table}.Write(&b, "json"))
 	var doc struct{ Rows []map[string]any }
@@ -36,7 +36,7 @@ func tableRows(t *testing.T, make func(survey.Run, *topology.Tree, uint64) (*ans
 // without the tokens for links it is worse; what comes late costs all.
 func TestTokensTable(t *testing.T) {
 	portsOnly := 0
-	for _, r := range tableRows(t, survey.TokensTable, topology.Options{Ports: 3, Leaves: 3}, 40) {
+	for _, r := range tableRows(t, tables.TokensTable, topology.Options{Ports: 3, Leaves: 3}, 40) {
 		of := func(name string) float64 { return r[name+"_ratio"].(float64) }
 		for _, name := range []string{"phases", "fors_order", "planned", "ports_only", "phases_stragglers", "planned_stragglers"} {
 			x := of(name)
@@ -55,7 +55,7 @@ func TestTokensTable(t *testing.T) {
 // without cutting leaves apart, there are no rows.
 func TestSizesTable(t *testing.T) {
 	for ports, rows := range map[int]int{2: 14, 4: 21} {
-		for _, r := range tableRows(t, survey.SizesTable, topology.Options{Ports: ports, Leaves: 4}, rows) {
+		for _, r := range tableRows(t, tables.SizesTable, topology.Options{Ports: ports, Leaves: 4}, rows) {
 			phases, planned := r["phases_ratio"].(float64), r["planned_ratio"].(float64)
 			expect.True(t, phases <= planned+1e-9 && planned <= 1 && planned >= 0.6, "%v", r)
 			for _, name := range []string{"window2_ratio", "window3_ratio", "window4_ratio"} {
@@ -67,18 +67,18 @@ func TestSizesTable(t *testing.T) {
 }
 
 // tiny is a network of six servers.
-func tiny(t *testing.T) survey.SprayingOptions {
-	return survey.SprayingOptions{
+func tiny(t *testing.T) tables.SprayingOptions {
+	return tables.SprayingOptions{
 		Tree: topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}), Dead: []int{0, 1}, Draws: 2,
 		Buffers: []int{1, 4}, Lanes: []int{1, 2}, BitPerSec: 1e11, Fragment: 32 << 10, Exchanges: 4,
 		Network: sim.Lossless{Packet: 4096, Delay: 130 * time.Nanosecond, Cable: 50 * time.Nanosecond},
-		Barrier: "tournament", Round: 500 * time.Nanosecond, Jitter: 200 * time.Nanosecond, Ways: survey.Ways(), Seed: 1,
+		Barrier: "tournament", Round: 500 * time.Nanosecond, Jitter: 200 * time.Nanosecond, Ways: tables.Ways(), Seed: 1,
 	}
 }
 
-func worked(t *testing.T, o survey.SprayingOptions) (all []survey.SprayingFigure) {
+func worked(t *testing.T, o tables.SprayingOptions) (all []tables.SprayingFigure) {
 	t.Helper()
-	err := survey.Spraying(t.Context(), o, func(f survey.SprayingFigure) error { all = append(all, f); return nil })
+	err := tables.Spraying(t.Context(), o, func(f tables.SprayingFigure) error { all = append(all, f); return nil })
 	expect.Must(t, err)
 	return all
 }
@@ -90,7 +90,7 @@ func TestSprayingTable(t *testing.T) {
 	o.Workers = 1
 	expect.True(t, reflect.DeepEqual(figures, worked(t, o)), "one worker has other figures")
 	var got bytes.Buffer
-	expect.Must(t, survey.SprayingTable(o, figures).WriteText(&got))
+	expect.Must(t, tables.SprayingTable(o, figures).WriteText(&got))
 	golden(t, "spraying.txt", got.Bytes())
 }
 
@@ -119,25 +119,25 @@ func TestSpraying(t *testing.T) {
 }
 
 func TestSprayingRefuses(t *testing.T) {
-	for want, change := range map[string]func(*survey.SprayingOptions){
-		"at least two servers": func(o *survey.SprayingOptions) { o.Tree = nil },
-		"at least one each":    func(o *survey.SprayingOptions) { o.Ways = nil },
-		"draws: 0":             func(o *survey.SprayingOptions) { o.Draws = 0 },
-		"fragment: 0 bytes":    func(o *survey.SprayingOptions) { o.Fragment = 0 },
-		"exchanges: 0":         func(o *survey.SprayingOptions) { o.Exchanges = 0 },
-		"links carry nothing":  func(o *survey.SprayingOptions) { o.BitPerSec = 0 },
-		"cannot be negative":   func(o *survey.SprayingOptions) { o.Jitter = -1 },
-		"buffer: 0 packets":    func(o *survey.SprayingOptions) { o.Buffers = []int{0} },
-		"6 random dead links":  func(o *survey.SprayingOptions) { o.Dead = []int{6} },
-		"lanes: 16":            func(o *survey.SprayingOptions) { o.Lanes = []int{16} },
-		"dead links already": func(o *survey.SprayingOptions) {
+	for want, change := range map[string]func(*tables.SprayingOptions){
+		"at least two servers": func(o *tables.SprayingOptions) { o.Tree = nil },
+		"at least one each":    func(o *tables.SprayingOptions) { o.Ways = nil },
+		"draws: 0":             func(o *tables.SprayingOptions) { o.Draws = 0 },
+		"fragment: 0 bytes":    func(o *tables.SprayingOptions) { o.Fragment = 0 },
+		"exchanges: 0":         func(o *tables.SprayingOptions) { o.Exchanges = 0 },
+		"links carry nothing":  func(o *tables.SprayingOptions) { o.BitPerSec = 0 },
+		"cannot be negative":   func(o *tables.SprayingOptions) { o.Jitter = -1 },
+		"buffer: 0 packets":    func(o *tables.SprayingOptions) { o.Buffers = []int{0} },
+		"6 random dead links":  func(o *tables.SprayingOptions) { o.Dead = []int{6} },
+		"lanes: 16":            func(o *tables.SprayingOptions) { o.Lanes = []int{16} },
+		"dead links already": func(o *tables.SprayingOptions) {
 			o.Tree = topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}, "leaf0-spine0")
 		},
-		`shift in step, tables: no barrier "wall"`: func(o *survey.SprayingOptions) { o.Barrier = "wall" },
+		`shift in step, tables: no barrier "wall"`: func(o *tables.SprayingOptions) { o.Barrier = "wall" },
 	} {
 		o := tiny(t)
 		change(&o)
-		expect.Error(t, survey.Spraying(t.Context(), o, func(survey.SprayingFigure) error { return nil }), want)
+		expect.Error(t, tables.Spraying(t.Context(), o, func(tables.SprayingFigure) error { return nil }), want)
 	}
 }
 
@@ -146,6 +146,6 @@ func TestSprayingInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	o, given := tiny(t), 0
 	o.Workers = 1
-	err := survey.Spraying(ctx, o, func(survey.SprayingFigure) error { given++; cancel(); return nil })
+	err := tables.Spraying(ctx, o, func(tables.SprayingFigure) error { given++; cancel(); return nil })
 	expect.True(t, errors.Is(err, context.Canceled) && given == 1, "%v after %d figures", err, given)
 }

@@ -1,4 +1,4 @@
-package survey
+package tables
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/study/survey"
 	"evbench/topology"
 )
 
@@ -90,7 +91,7 @@ func countMeasure(healthy *topology.Tree, _ uint64) func(*topology.Tree, *Slowdo
 
 func routedMeasure(healthy *topology.Tree, seed uint64) func(*topology.Tree, *SlowdownRow) error {
 	leaf := healthy.LeafOfRanks()
-	shift, optimal := newOrder(scheduler.LinearShift(healthy)), newOrder(scheduler.BandwidthOptimal(healthy))
+	shift, optimal := survey.NewOrder(scheduler.LinearShift(healthy)), survey.NewOrder(scheduler.BandwidthOptimal(healthy))
 	return func(t *topology.Tree, row *SlowdownRow) error {
 		tables, err := plan.Tables(t, routing.MinHop)
 		if err != nil {
@@ -101,9 +102,9 @@ func routedMeasure(healthy *topology.Tree, seed uint64) func(*topology.Tree, *Sl
 			return err
 		}
 		row.Ideal, row.Phases = t.Servers()-1, s.Phases
-		row.LinearShift = shift.duration(t.Wires, leaf, tablePaths(tables, leaf))
+		row.LinearShift = shift.Duration(t.Wires, leaf, survey.TablePaths(tables, leaf))
 		row.BandwidthOptimal = newSpread(t).duration(optimal, leaf)
-		row.Adapted = newOrder(s).duration(t.Wires, leaf, pinnedPaths(t.Wires, s))
+		row.Adapted = survey.NewOrder(s).Duration(t.Wires, leaf, pinnedPaths(t.Wires, s))
 		return nil
 	}
 }
