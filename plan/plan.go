@@ -58,6 +58,9 @@ type Plan struct {
 	// Hosts are the names of the servers, by rank, for the file; nil where the servers have none.
 	Hosts []Host
 
+	// Whole: the schedule is a closed form on a large tree, whose messages fill no link more than those of the servers.
+	Whole bool
+
 	own bool // the schedule is somebody else's: its messages may meet on links
 
 	// Over are the tables that the messages take, in a network of any shape; nil in a tree. Then
@@ -217,7 +220,18 @@ func (p *Plan) route() (err error) {
 }
 
 func (p *Plan) count() {
-	if p.Schedule != nil && p.Static() {
+	switch {
+	case p.Schedule == nil || !p.Static() || p.Tables == nil:
+	case p.Pinned():
+		p.Whole = p.Schedule.Whole(nil)
+	default:
+		p.Whole = p.Schedule.Whole(p.Path)
+	}
+	switch {
+	case p.Whole: // one path to each server, from any leaf
+		lids := p.Tree.Servers() + p.Tree.Switches()
+		p.Paths = routing.Paths{Most: 1, LIDs: lids, Entries: lids - 1}
+	case p.Schedule != nil && p.Static():
 		p.Paths = routing.CountPaths(p.Tree, p.AllPaths())
 	}
 }

@@ -12,7 +12,14 @@ import (
 type Weight func(src, dst int) float64
 
 // Equal is the Weight of fragments that all have the same size.
-func Equal(_, _ int) float64 { return 1 }
+var Equal Weight
+
+func (w Weight) orOne() Weight {
+	if w == nil {
+		return func(_, _ int) float64 { return 1 }
+	}
+	return w
+}
 
 // Cost is the cost of one exchange, in message times.
 type Cost struct {
@@ -55,6 +62,8 @@ func (p *Plan) Cost(w Weight, seed uint64) Cost {
 	switch {
 	case p.Routing == NoRouting:
 		return Cost{}
+	case w == nil && p.Whole && p.wireRates() == nil:
+		return Cost{Ideal: float64(p.Phases()), Duration: float64(p.Phases()), Busiest: float64(p.Phases())}
 	case routing.PerPacket(p.Routing):
 		return p.cost(w, nil)
 	case p.Routing != routing.ECMP:
@@ -78,6 +87,7 @@ func (p *Plan) Cost(w Weight, seed uint64) Cost {
 
 // cost counts messages on their paths or, where path is nil, on all paths that the tables give.
 func (p *Plan) cost(w Weight, path func(src, dst int) int) Cost {
+	w = w.orOne()
 	c := Cost{Ideal: p.ideal(w)}
 	total, rates := p.newLoads(), p.wireRates()
 	put := func(l *loads, src, dst int) {
@@ -234,6 +244,7 @@ func (p *Plan) Loads(w Weight) ([]float64, bool) {
 		return nil, false
 	}
 	load, path := p.newLoads(), p.AllPaths()
+	w = w.orOne()
 	p.eachPair(func(src, dst int) { load.add(src, dst, path(src, dst), w(src, dst)) })
 	for i := range load.wire {
 		if p.Over != nil { // its loads are times

@@ -177,6 +177,7 @@ func InBlocks[T any](w io.Writer, items iter.Seq[T], add func(b []byte, item T) 
 // line returns a function that appends the line of a message.
 func (p *Plan) line() func(b []byte, m scheduler.Message) []byte {
 	through := p.Through()
+	pinned := p.Pinned()
 	phase := lists.Make(p.Phases(), newDecimal)
 	at := lists.Make(p.Tree.Servers(), func(r int) decimal { return newDecimal(p.Tree.Position(r)) })
 	for i := range at {
@@ -190,7 +191,11 @@ func (p *Plan) line() func(b []byte, m scheduler.Message) []byte {
 		b = phase[m.Phase].append(b)
 		b = at[m.Src].append(b)
 		b = at[m.Dst].append(b)
-		if s, top := through(m.Src, m.Dst); s == scheduler.None {
+		s, top := m.Spine, m.Top
+		if !pinned {
+			s, top = through(m.Src, m.Dst)
+		}
+		if s == scheduler.None {
 			b = append(b, '-')
 		} else if b = k[s].append(b); !plain {
 			b = appendRest(b, p.Tree.Wires, s, top)

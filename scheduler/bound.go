@@ -31,6 +31,9 @@ const (
 // servers, leaves and pods need; with DropUnreachable it bounds the phases of a
 // schedule without the pairs of servers that cannot reach each other.
 func LowerBound(t *topology.Tree, o Options) Bound {
+	if s, b := shifted(t); s != nil {
+		return b
+	}
 	f := fattree.New(t)
 	if !o.DropUnreachable && t.Exchanges() != nil || f.Check() != nil {
 		return split.Simple(f)

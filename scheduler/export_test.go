@@ -94,3 +94,13 @@ func Stair(t *topology.Tree) (hops iter.Seq[Hop], phases int, within bool) {
 		}
 	}, p.phases, within
 }
+
+// Closed returns linear shift without a table of a tree of any size, or nil, and its table as a schedule.
+func Closed(t *topology.Tree, pinned bool) (closed, tabled *Schedule) {
+	f := shiftOf(t, pinned, 1)
+	if f == nil {
+		return nil, nil
+	}
+	closed = f.schedule("linear-shift")
+	return closed, newSchedule(closed.Name, closed.tableOf(), pinned)
+}

@@ -19,6 +19,9 @@ func LinearShift(t *topology.Tree) *Schedule {
 	if t.Divided() {
 		return shiftRoles(t)
 	}
+	if f := shiftOf(t, false, tabled); f != nil {
+		return f.schedule(schedules.LinearShift)
+	}
 	n := t.Servers()
 	return newSchedule(schedules.LinearShift, slots.Met(n, n-1, func(src, dst int) int { return (dst - src - 1 + n) % n }), false)
 }

@@ -30,13 +30,16 @@ import (
 // Parallel cables are as many messages of a spine in a phase. deal gives them to cables in the end.
 //
 // On leaves with equally many servers, and as many cables that no failure touches, linear
-// shift needs no more phases and no search. Three levels: package pods.
+// shift needs no more phases and no search; on large whole trees not even a table (shift). Three levels: package pods.
 func FORS(t *topology.Tree, o Options) (*Schedule, Bound, error) {
 	if err := o.Objective.Check(); err != nil {
 		return nil, Bound{}, fmt.Errorf("schedule fors: %w", err)
 	}
 	if err := connected(t, o); err != nil {
 		return nil, Bound{}, err
+	}
+	if s, b := shifted(t); s != nil {
+		return s, b, nil
 	}
 	f := fattree.New(t)
 	if err := f.Check(); err != nil {

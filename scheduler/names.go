@@ -73,7 +73,7 @@ func repairedFrom(base string, t *topology.Tree, o Options) (*Schedule, Bound, e
 	if err != nil {
 		return nil, Bound{}, err
 	}
-	table, moved, err := repair.Plan(s.table, s.Pinned, t, o)
+	table, moved, err := repair.Plan(s.tableOf(), s.Pinned, t, o)
 	if err != nil {
 		return nil, Bound{}, err
 	}

@@ -33,12 +33,16 @@ func Pin(s *Schedule, t *topology.Tree, o Options) (*Schedule, error) {
 	if n := t.Servers(); s.Ranks != n {
 		return nil, fmt.Errorf("schedule %s has %d servers, %s has %d", s.Name, s.Ranks, t.Notation(), n)
 	}
-	x := traffic.New(s.table, t)
+	if f := shiftOf(t, true, tabled); s.closed != nil && f != nil {
+		return f.schedule(s.Name), nil
+	}
+	table := s.tableOf()
+	x := traffic.New(table, t)
 	err := x.Reachable()
 	if err != nil {
 		return nil, err
 	}
-	out := s.table.Unpinned()
+	out := table.Unpinned()
 	if x.F.Tops > 0 {
 		err = pods.Pin(x.F, out, s.Name, o)
 	} else {

@@ -32,7 +32,8 @@ type Schedule struct {
 	Pinned bool   // the schedule chose a spine for every message between leaves
 	Moved  int    // messages that a repair moved to another phase
 
-	table *slots.Table
+	table  *slots.Table
+	closed *shift // in place of table
 }
 
 func newSchedule(name string, table *slots.Table, pinned bool) *Schedule {
@@ -42,6 +43,9 @@ func newSchedule(name string, table *slots.Table, pinned bool) *Schedule {
 // At returns the phase in which src sends to dst, and its spine, or None; twice None where the pair
 // is left out (Meets). src and dst differ.
 func (s *Schedule) At(src, dst int) (phase, spine int) {
+	if s.closed != nil {
+		return s.closed.phase(src, dst), s.closed.way(src, dst).Spine
+	}
 	x := s.table.Slots[src*s.Ranks+dst]
 	if x == slots.Absent {
 		return None, None
@@ -52,12 +56,15 @@ func (s *Schedule) At(src, dst int) (phase, spine int) {
 // Meets reports whether src ever sends to dst. It is false only for pairs left
 // out with Options.DropUnreachable, and for src = dst.
 func (s *Schedule) Meets(src, dst int) bool {
-	return src != dst && s.table.Slots[src*s.Ranks+dst] != slots.Absent
+	return src != dst && (s.closed != nil || s.table.Slots[src*s.Ranks+dst] != slots.Absent)
 }
 
 // Top returns the top switch through which the message from src to dst goes, or the lane where
 // cables are parallel, or None: within a pod, and in two-level trees with single cables.
 func (s *Schedule) Top(src, dst int) int {
+	if s.closed != nil {
+		return s.closed.way(src, dst).Top
+	}
 	return s.table.Way(uint32(src*s.Ranks + dst)).Top
 }
 
@@ -107,7 +114,10 @@ func FromMessages(name string, t *topology.Tree, pinned bool, ms iter.Seq[Messag
 // Without returns s without the messages between these pairs of leaves, and without the
 // phases that then hold none. O(S²).
 func (s *Schedule) Without(t *topology.Shape, apart [][2]int) *Schedule {
-	table, less := *s.table, *s
+	if len(apart) == 0 {
+		return s
+	}
+	table, less := *s.tableOf(), *s
 	table.Slots = slices.Clone(table.Slots)
 	for _, p := range apart {
 		for a := t.First(p[0]); a < t.First(p[0]+1); a++ {
@@ -116,10 +126,8 @@ func (s *Schedule) Without(t *topology.Shape, apart [][2]int) *Schedule {
 			}
 		}
 	}
-	if len(apart) > 0 {
-		table.DropEmpty()
-	}
-	less.Phases, less.table = table.Phases, &table
+	table.DropEmpty()
+	less.Phases, less.table, less.closed = table.Phases, &table, nil
 	return &less
 }
 
@@ -128,14 +136,17 @@ type Options = schedules.Options
 
 // All returns the messages of s by phase and then source, the order of a plan file, without pairs
 // that never meet. It needs little memory: it sorts a band of phases at a time.
-// O(S²) for each of S²/2²⁰ bands.
+// O(S²) for each of at most nine bands.
 func (s *Schedule) All() iter.Seq[Message] {
+	if s.closed != nil {
+		return s.closed.all()
+	}
 	return func(yield func(Message) bool) {
 		start := s.table.Starts()
 		var buf []meeting
 		for low, phases := 0, s.table.Phases; low < phases; {
 			high := low + 1
-			for high < phases && start[high+1]-start[low] <= bandSize {
+			for high < phases && start[high+1]-start[low] <= max(bandSize, len(s.table.Slots)/8) {
 				high++
 			}
 			buf = s.band(buf, start, low, high)
@@ -151,7 +162,7 @@ func (s *Schedule) All() iter.Seq[Message] {
 	}
 }
 
-// bandSize is how many messages All sorts at once, unless one phase has more.
+// bandSize is how many messages All sorts at least at once.
 const bandSize = 1 << 20
 
 // A meeting is a message without its phase; its place in memory gives the phase.

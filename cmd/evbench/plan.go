@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/show"
 	"evbench/model/uneven"
 	"evbench/plan"
 	"evbench/routing"
@@ -71,7 +72,7 @@ func planAction(c *cli.Context) error {
 	if c.String("format") == "json" {
 		write = func(w io.Writer) error { return plans.WriteJSON(w, p) }
 	}
-	return writePlan(c, &watch, write, func(w io.Writer) {
+	describe := func(w io.Writer) {
 		a := plans.Answer(p, cost)
 		if slower.Any() {
 			a = slower.Answer(plan.Asks(t), plans.Takes(p, cost), t)
@@ -79,7 +80,13 @@ func planAction(c *cli.Context) error {
 		fmt.Fprintln(w, a)
 		plans.Describe(w, p, cost, slower.Bound())
 		slower.Describe(w, t)
-	})
+	}
+	if p.Whole && !c.Bool("quiet") { // writing takes a minute, this a second
+		describe(answerTo(c))
+		fmt.Fprintf(c.App.ErrWriter, "%s messages follow by a closed form: server i sends to server i+p+1 in phase p, by the place of the receiver on its leaf\n", show.Commas(p.Messages()))
+		describe = func(io.Writer) {}
+	}
+	return writePlan(c, &watch, write, describe)
 }
 
 // A network of three levels that lacks one of so many links of the tree taken for it, as an AB fat tree does, is hardly a

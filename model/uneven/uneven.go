@@ -65,9 +65,15 @@ func Build(t *topology.Tree, o plan.Options, r topology.Rates) (*plan.Plan, *Slo
 				err = p.Judge()
 			}
 		}
+		if len(r.Hosts)+len(r.Slow) == 0 {
+			return p, 0, err // there is one such plan
+		}
 		return p, p.Cost(plan.Equal, 0).Duration, err
 	})
 	if s == nil {
+		return p, s, err
+	}
+	if len(r.Hosts)+len(r.Slow) == 0 && !r.Faster {
 		return p, s, err
 	}
 	s.Hosts, s.Faster, s.Least = r.Hosts, r.Faster, least
