@@ -16,6 +16,19 @@
 //
 // Pin looks for the paths of a schedule that has none.
 //
+// # Exchanges of any network
+//
+// A Problem is hosts, links with room and share, messages, and the candidate paths of each message: the one of given
+// tables, or one for each source port that is known. A Plan gives each message a phase and a path. Planners are
+// functions of it, and know no network:
+//
+//	package  from                                       to
+//	order    one path a message                         phases; in steps with lengths where links are slow
+//	balance  several                                    a path each such that the fullest link is emptiest, then order
+//
+// A Proof is a time that no plan goes below, with weights of links (Prove): a single link is the simplest, and to find
+// the best weights is the dual of a linear program. To find the fewest phases is NP-hard where paths are given.
+//
 // # The steps of FORS
 //
 // FORS has the name and the aim of thesis chapter 6. The thesis finds phases by a formula for

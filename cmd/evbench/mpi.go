@@ -18,6 +18,7 @@ import (
 	"evbench/model/order/verify"
 	"evbench/plan"
 	"evbench/site/host"
+	"evbench/site/lft"
 	"evbench/site/mpi"
 	"evbench/site/netfile"
 	"evbench/site/network"
@@ -155,7 +156,7 @@ func orderOf(c *cli.Context, s *netfile.Source, nodes []network.Node, hosts []pl
 	if err != nil {
 		return nil, err
 	}
-	p, err := order.Make(c.String("network"), t, order.Options{Nodes: nodes, Host: wrapped.HostOf(hosts)})
+	p, err := order.Make(c.String("network"), t, lft.Job{Nodes: nodes, Host: wrapped.HostOf(hosts)}, 0)
 	if err != nil {
 		return nil, fmt.Errorf("--tables %s: %w", c.String("tables"), err)
 	}

@@ -11,7 +11,9 @@ import (
 	"evbench/internal/lists"
 	"evbench/internal/proc"
 	"evbench/internal/show"
-	"evbench/model/order"
+	"evbench/scheduler/order"
+	"evbench/site/engines/minmax"
+	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/site/network"
 )
@@ -59,19 +61,19 @@ func planRing(c *cli.Context) error {
 	if job.Hosts() < 2 {
 		return usagef("%s: an exchange needs two hosts", c.String("topology"))
 	}
-	p, err := order.NewProblem(t, order.Options{Nodes: job.Nodes, Host: job.Host})
+	x, err := t.Exchange(lft.Job{Nodes: job.Nodes, Host: job.Host})
 	if err != nil {
 		return notDelivered(c, err)
 	}
 	watch.stage("order")
-	bound := p.BoundRing(s.Net, job.Nodes)
+	p, bound := order.New(&x.Problem, nil), minmax.BoundRing(s.Net, job.Nodes, job.Host)
 	least := max(1, bound.Time/float64(job.Hosts()-1))
 	ring, err := proc.Made(c.Context, func() (*order.Ring, error) { return p.Ring(least), nil })
 	if err != nil {
 		return err
 	}
 	watch.stage("")
-	r := newRingPlan(c, s, job, p, ring, bound)
+	r := newRingPlan(c, s, job, x.Ports[ring.Link], ring, p.InOrder(), bound)
 	r.Tables = t.Engine
 	write := r.hostFile(c.String("launcher"))
 	if c.String("format") == "json" {
@@ -81,17 +83,17 @@ func planRing(c *cli.Context) error {
 }
 
 // newRingPlan counts steps: a ring of R ranks passes R−1 blocks on, twice for an allreduce.
-func newRingPlan(c *cli.Context, s *netfile.Source, job network.Job, p *order.Problem, ring *order.Ring, bound order.RingBound) *ringPlan {
+func newRingPlan(c *cli.Context, s *netfile.Source, job network.Job, fullest network.End, ring, given *order.Ring, bound minmax.RingBound) *ringPlan {
 	r := &ringPlan{
 		Schema: ringSchema, Collective: c.String("collective"), Network: c.String("topology"), Hosts: job.Hosts(), Rings: len(ring.Rings),
-		Messages: ring.Load, Fullest: s.Net.EndName(p.Links[ring.Link]), Why: bound.Why,
+		Messages: ring.Load, Fullest: s.Net.EndName(fullest), Why: bound.Why,
 	}
 	if r.each = max(1, job.Slots); job.Host != nil {
 		r.each *= len(job.Nodes) / job.Hosts()
 	}
 	r.Ranks = r.each * r.Hosts
 	steps := r.steps()
-	r.Steps, r.Given, r.Bound = steps*ring.Step, steps*p.InOrder().Step, steps*max(1, bound.Time/float64(r.Hosts-1))
+	r.Steps, r.Given, r.Bound = steps*ring.Step, steps*given.Step, steps*max(1, bound.Time/float64(r.Hosts-1))
 	for _, i := range ring.Rings[0] {
 		name := ""
 		if at := int(i); job.Names != nil && len(job.Names) == r.Hosts {

@@ -50,7 +50,7 @@ type ordering struct {
 	s   *netfile.Source
 	t   *lft.Tables
 	job network.Job
-	o   order.Options
+	o   lft.Job
 	*order.Plan
 }
 
@@ -66,7 +66,7 @@ func toOrder(c *cli.Context, watch *stopwatch) (*ordering, error) {
 	if err := checkPlans(len(job.Nodes), 1); err != nil {
 		return nil, err
 	}
-	o := order.Options{Nodes: job.Nodes, Host: job.Host, Drop: c.Bool("drop-unreachable")}
+	o := lft.Job{Nodes: job.Nodes, Host: job.Host, Drop: c.Bool("drop-unreachable")}
 	if o.Reads, err = ranksOf(c, "readers", s.Net, job.Nodes); err == nil {
 		o.Builds, err = ranksOf(c, "builders", s.Net, job.Nodes)
 	}
@@ -79,7 +79,7 @@ func toOrder(c *cli.Context, watch *stopwatch) (*ordering, error) {
 }
 
 func (x *ordering) plan(c *cli.Context) (err error) {
-	if x.Plan, err = proc.Made(c.Context, func() (*order.Plan, error) { return order.Make(c.String("topology"), x.t, x.o) }); err != nil {
+	if x.Plan, err = proc.Made(c.Context, func() (*order.Plan, error) { return order.Make(c.String("topology"), x.t, x.o, 0) }); err != nil {
 		return notDelivered(c, err)
 	}
 	x.Plan.Hosts = namesIn(x.s, x.job)
@@ -106,7 +106,7 @@ func (x *ordering) write(c *cli.Context, watch *stopwatch) error {
 					}
 				}
 			}
-			a.Next = []string{fmt.Sprintf("evbench mpi wrap %s --plan %s -- mpirun -n %d PROGRAM", answer.Typed(check...), answer.Typed(name), len(p.Nodes))}
+			a.Next = []string{fmt.Sprintf("evbench mpi wrap %s --plan %s -- mpirun -n %d PROGRAM", answer.Typed(check...), answer.Typed(name), len(p.Over.Job.Nodes))}
 		}
 		_ = a.WriteText(w)
 		p.Describe(w, f)
@@ -162,7 +162,7 @@ func planSized(c *cli.Context, x *ordering, watch *stopwatch) error {
 	if err != nil {
 		return err
 	}
-	p, err := proc.Made(c.Context, func() (*order.Sized, error) { return order.MakeSized(c.String("topology"), x.t, x.o, bytes) })
+	p, err := proc.Made(c.Context, func() (*order.Sized, error) { return order.MakeSized(c.String("topology"), x.t, x.o, bytes, 0) })
 	if err != nil {
 		return notDelivered(c, err)
 	}
@@ -201,7 +201,7 @@ func sizesOver(c *cli.Context, n *network.Network, nodes []network.Node) ([]int6
 
 // leftOut reports whether messages that the tables do not deliver are left out: where the user says so, and where they are
 // between networks that no cable joins by design.
-func leftOut(c *cli.Context, s *netfile.Source, t *lft.Tables, o order.Options) (bool, error) {
+func leftOut(c *cli.Context, s *netfile.Source, t *lft.Tables, o lft.Job) (bool, error) {
 	apart := s.Whole.Apart()
 	if o.Drop || apart == nil {
 		return o.Drop, nil
@@ -214,14 +214,14 @@ func leftOut(c *cli.Context, s *netfile.Source, t *lft.Tables, o order.Options) 
 		}
 		return is
 	}
-	if _, err := order.NewProblem(t, o); err != nil {
+	if _, err := t.Exchange(o); err != nil {
 		return false, notDelivered(c, err)
 	}
 	return pairs > 0, nil
 }
 
 func notDelivered(c *cli.Context, err error) error {
-	if lost, ok := errors.AsType[*order.LostError](err); ok {
+	if lost, ok := errors.AsType[*lft.LostError](err); ok {
 		return usagef("%s: %w (--drop-unreachable leaves out what the tables do not deliver)", tablesName(c), lost)
 	}
 	return usage(err)

@@ -45,7 +45,7 @@ var only = map[string]string{
 var pure = strings.Fields(`
 	internal/unit internal/coloring internal/heap internal/parallel internal/show internal/lists internal/kept internal/answer internal/hostlist
 	internal/yamldoc internal/rules scenarios
-	topology scheduler scheduler/schedules scheduler/pods scheduler/repair scheduler/internal/fattree scheduler/internal/slots scheduler/internal/split
+	topology scheduler scheduler/schedules scheduler/order scheduler/balance scheduler/pods scheduler/repair scheduler/internal/fattree scheduler/internal/slots scheduler/internal/split
 	scheduler/internal/phases scheduler/internal/paths scheduler/internal/traffic routing plan plan/verify builder builder/modes barrier transport results failover
 	site/osmlog site/network site/lft site/engines site/engines/opensm site/engines/closed site/engines/minmax
 	view/trace view/compare view/figure view/html

@@ -25,6 +25,7 @@ import (
 	"evbench/plan"
 	"evbench/scenario"
 	"evbench/scheduler"
+	planner "evbench/scheduler/order"
 	"evbench/scheduler/schedules"
 	"evbench/site/engines"
 	"evbench/site/lft"
@@ -271,14 +272,14 @@ func (n *Network) follow(c scenario.Case, t *lft.Tables, servers *topology.Tree)
 		return nil, false, err
 	}
 	x = &over{Plan: p, net: n, of: c, contends: c.Schedule != schedules.PathColoring}
-	key := fmt.Sprint(order.Sum(t, p.Problem, p.Nodes), c.Schedule, o.Reads, o.Builds)
+	key := fmt.Sprint(p.Over.Sum(), c.Schedule, o.Reads, o.Builds)
 	if was := n.plans[key]; was != nil {
 		p.Schedule = was.Schedule
 		return x, true, nil
 	}
 	switch c.Schedule {
 	case schedules.PathColoring:
-		p.Schedule = order.Best(p.Problem, 0)
+		p.Schedule = planner.Best(p.Problem, 0)
 	case schedules.LinearShift:
 		p.Schedule = p.LinearShift()
 	}
@@ -289,18 +290,18 @@ func (n *Network) follow(c scenario.Case, t *lft.Tables, servers *topology.Tree)
 	return x, false, nil
 }
 
-func (n *Network) messages(servers *topology.Tree) order.Options {
-	return order.Options{Nodes: n.Nodes, Reads: roles(servers.Reads, len(n.Nodes)), Builds: roles(servers.Builds, len(n.Nodes))}
+func (n *Network) messages(servers *topology.Tree) lft.Job {
+	return lft.Job{Nodes: n.Nodes, Reads: roles(servers.Reads, len(n.Nodes)), Builds: roles(servers.Builds, len(n.Nodes))}
 }
 
-// Sum is the digest of what tables say about the messages of the servers; see order.Sum. That they do not deliver
+// Sum is the digest of what tables say about the messages of the servers; see lft.Exchange. That they do not deliver
 // one is an error.
 func (n *Network) Sum(t *lft.Tables, servers *topology.Tree) (string, error) {
-	p, err := order.NewProblem(t, n.messages(servers))
+	x, err := t.Exchange(n.messages(servers))
 	if err != nil {
 		return "", err
 	}
-	return order.Sum(t, p, n.Nodes), nil
+	return x.Sum(), nil
 }
 
 // roles are the ranks that have one, nil if all do.
@@ -324,7 +325,7 @@ type over struct {
 	contends bool // messages may share links
 }
 
-func (x *over) Wires() int { return len(x.Links) }
+func (x *over) Wires() int { return len(x.Over.Ports) }
 
 // Way begins at the sender, and ends at the receiver.
 func (x *over) Way(to []int32, src, dst int) []int32 {
@@ -332,14 +333,14 @@ func (x *over) Way(to []int32, src, dst int) []int32 {
 	return append(append(to, x.Between(src, dst)...), int32(x.Problem.Hosts+dst))
 }
 
-func (x *over) Rate(wire int) float64 { return float64(x.Room[wire]) * x.Share[wire] }
+func (x *over) Rate(wire int) float64 { return x.Problem.Links[wire].Rate() }
 
 func (x *over) WireName(wire int) (link, direction string) {
-	e := x.Links[wire]
-	far := x.Tables.Net.At(e.Node, int(e.Port))
+	e := x.Over.Ports[wire]
+	far := x.Over.Tables.Net.At(e.Node, int(e.Port))
 	up := cmp.Or(cmp.Compare(e.Node, far.Node), int(e.Port)-int(far.Port)) < 0
-	if x.Tables.Net.IsHost(e.Node) != x.Tables.Net.IsHost(far.Node) {
-		up = x.Tables.Net.IsHost(e.Node)
+	if x.Over.Tables.Net.IsHost(e.Node) != x.Over.Tables.Net.IsHost(far.Node) {
+		up = x.Over.Tables.Net.IsHost(e.Node)
 	}
 	c := network.Cable{A: e, B: far}
 	if !up {
@@ -356,14 +357,14 @@ func (x *over) WireName(wire int) (link, direction string) {
 // may share links.
 func (x *over) Judge() error {
 	var file, dump bytes.Buffer
-	if err := errors.Join(x.WriteText(&file), x.Tables.WriteDump(&dump)); err != nil {
+	if err := errors.Join(x.WriteText(&file), x.Over.Tables.WriteDump(&dump)); err != nil {
 		return err
 	}
 	f, err := verify.Read(&file, x.Messages())
 	if err != nil {
 		return fmt.Errorf("the judge cannot read the plan: %w", err)
 	}
-	r, err := verify.Check(f, verify.Tables{Net: x.Tables.Net, Dump: &dump}, math.MaxInt)
+	r, err := verify.Check(f, verify.Tables{Net: x.Over.Tables.Net, Dump: &dump}, math.MaxInt)
 	if err != nil {
 		return err
 	}
@@ -380,9 +381,9 @@ func (x *over) Judge() error {
 func Holds(p *plan.Plan, have *lft.Tables) error {
 	x := p.Over.(*over)
 	for src, dst := range p.Tree.Pairs {
-		from, to := x.Nodes[src], x.Nodes[dst]
+		from, to := x.Over.Job.Nodes[src], x.Over.Job.Nodes[dst]
 		lid := int(x.net.Net.Info(to).LID)
-		want, _ := x.Tables.Route(from, lid)
+		want, _ := x.Over.Tables.Route(from, lid)
 		if got, fault := have.Route(from, lid); fault != lft.NoFault || !slices.Equal(got, want) {
 			return fmt.Errorf("the tables of the network lead another way from %s to %s (LID %d) than those that the plan is for; give the present ones (tables: FILE), or write fabric.routes: {kind: none}",
 				x.net.Net.Name(from), x.net.Net.Name(to), lid)
@@ -392,4 +393,4 @@ func Holds(p *plan.Plan, have *lft.Tables) error {
 }
 
 // LFT are the tables of a plan of this package.
-func LFT(p *plan.Plan) *lft.Tables { return p.Over.(*over).Tables }
+func LFT(p *plan.Plan) *lft.Tables { return p.Over.(*over).Over.Tables }

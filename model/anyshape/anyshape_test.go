@@ -15,6 +15,7 @@ import (
 	"evbench/model/simulate"
 	"evbench/plan"
 	"evbench/scenario"
+	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/testing/expect"
 	"evbench/topology"
@@ -45,7 +46,7 @@ func TestCosts(t *testing.T) {
 		name := tt.network
 		s, planned := prepare(t, "topology: "+name+fmt.Sprintf(cases, tt.engine))
 		n := s.Network.(*anyshape.Network)
-		p := expect.Value(order.Make(name, anyshape.LFT(planned[2].Plan), order.Options{Nodes: n.Nodes}))(t)
+		p := expect.Value(order.Make(name, anyshape.LFT(planned[2].Plan), lft.Job{Nodes: n.Nodes}, 0))(t)
 		ideal := float64(len(n.Nodes) - 1)
 		for i, want := range []float64{p.Time(p.LinearShift()), p.Bound.Time, p.Time(p.Schedule)} {
 			got := planned[i].Prediction.Efficiency

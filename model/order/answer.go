@@ -35,7 +35,7 @@ const pairwiseHosts = 300
 func (p *Plan) Figures() (f Figures) {
 	f.Time, f.Least, f.Linear = p.Time(p.Schedule), p.Bound.Steps, p.Time(p.LinearShift())
 	if p.Problem.Hosts <= pairwiseHosts {
-		f.Pairwise = p.Pairwise(p.LinearShift())
+		f.Pairwise = Pairwise(p.Problem, p.LinearShift())
 	}
 	for _, n := range p.Loads()[:2*p.Problem.Hosts] {
 		f.Load = max(f.Load, int(n))
@@ -79,7 +79,7 @@ func promise(f Figures, unit, in, ranks string) answer.Evidence {
 
 // guessed adds that the rates of the network are a guess, where they are.
 func (p *Plan) guessed(e answer.Evidence) answer.Evidence {
-	if n := p.Tables.Net; n.Guess != "" {
+	if n := p.Over.Tables.Net; n.Guess != "" {
 		e.Findings[0].Doubts = append(e.Findings[0].Doubts, answer.Doubt{Text: "the rates are a guess: " + n.Guess})
 	}
 	return e
@@ -105,27 +105,27 @@ func (p *Plan) witness() string {
 	if b.Link < 0 {
 		return "no host has a message for another"
 	}
-	n, e := p.Tables.Net, p.Links[b.Link]
+	n, e := p.Over.Tables.Net, p.Over.Ports[b.Link]
 	text := ""
 	switch {
 	case b.Link < p.Problem.Hosts:
 		text = fmt.Sprintf("%s sends %s", n.Name(e.Node), show.Plural(b.Load, "message", "messages"))
 	case b.Link < 2*p.Problem.Hosts:
-		text = fmt.Sprintf("%s receives %s", n.Name(p.Nodes[b.Link-p.Problem.Hosts]), show.Plural(b.Load, "message", "messages"))
+		text = fmt.Sprintf("%s receives %s", n.Name(p.Over.Job.Nodes[b.Link-p.Problem.Hosts]), show.Plural(b.Load, "message", "messages"))
 	default:
 		text = fmt.Sprintf("%s to %s carries %s", n.EndName(e), n.Name(n.At(e.Node, int(e.Port)).Node), show.Plural(b.Load, "message", "messages"))
 	}
-	if room := p.Room[b.Link]; room > 1 {
+	if room := p.Links[b.Link].Room; room > 1 {
 		text += fmt.Sprintf(", %d at once", room)
 	}
-	if share := p.Share[b.Link]; share < 1 {
+	if share := p.Links[b.Link].Share; share < 1 {
 		text += fmt.Sprintf(", each at %.0f %% of the rate of most hosts", 100*share)
 	}
 	return text
 }
 
-// Over returns the first pairs of hosts whose messages pass a link, at most so many.
-func (p *Plan) Over(link, most int) (pairs [][2]int) {
+// Passing returns the first pairs of hosts whose messages pass a link, at most so many.
+func (p *Plan) Passing(link, most int) (pairs [][2]int) {
 	for src := range p.Problem.Hosts {
 		for dst := range p.Problem.Hosts {
 			if src == dst || !p.Meets(src, dst) {
@@ -149,12 +149,12 @@ func (p *Plan) Over(link, most int) (pairs [][2]int) {
 func (p *Plan) Describe(w io.Writer, f Figures) {
 	share := func(time float64) string { return show.Percent(float64(f.Load) / time) }
 	hosts := show.Plural(p.Problem.Hosts, "host", "hosts")
-	if own := len(p.ofHosts()); own > 0 {
+	if own := len(p.Machines()); own > 0 {
 		hosts = fmt.Sprintf("%s, %d adapters", show.Plural(own, "host", "hosts"), p.Problem.Hosts)
 	}
-	fmt.Fprintf(w, "  %s, %s, tables of %s\n", hosts, show.Plural(p.Messages(), "message", "messages"), p.Tables.Engine)
-	if p.Tables.Note != "" {
-		fmt.Fprintf(w, "  %s\n", p.Tables.Note)
+	fmt.Fprintf(w, "  %s, %s, tables of %s\n", hosts, show.Plural(p.Messages(), "message", "messages"), p.Over.Tables.Engine)
+	if p.Over.Tables.Note != "" {
+		fmt.Fprintf(w, "  %s\n", p.Over.Tables.Note)
 	}
 	fmt.Fprintln(w)
 	lines := [][]string{
@@ -168,12 +168,12 @@ func (p *Plan) Describe(w io.Writer, f Figures) {
 		lines = append(lines[:3], lines[4:]...)
 	}
 	show.Align(w, lines, show.Column{}, show.Column{Right: true}, show.Column{Right: true}, show.Column{})
-	if p.Tables.Bits != nil {
+	if p.Over.Tables.Bits != nil {
 		fmt.Fprintln(w, "\n  hosts add path bits to the first LID of a destination, those of the plan's line path-bits (UCX_IB_LID_PATH_BITS)")
 	}
 	if p.Bound.Link >= 2*p.Problem.Hosts {
 		fmt.Fprintf(w, "\n  %s:", p.witness())
-		for _, pair := range p.Over(p.Bound.Link, 4) {
+		for _, pair := range p.Passing(p.Bound.Link, 4) {
 			fmt.Fprintf(w, " %s-%s", p.hostName(pair[0]), p.hostName(pair[1]))
 		}
 		if p.Bound.Load > 4 {
@@ -181,17 +181,17 @@ func (p *Plan) Describe(w io.Writer, f Figures) {
 		}
 		fmt.Fprintln(w)
 	}
-	if d := lft.Deadlock(p.Tables); !d.Free() {
+	if d := lft.Deadlock(p.Over.Tables); !d.Free() {
 		fmt.Fprintln(w, "  on a lossless network without more virtual lanes messages can block each other for good over these tables (evbench routes check); in this order none waits for another")
 	}
-	if len(p.Missing) > 0 {
-		first := p.Missing[0]
+	if len(p.Over.Missing) > 0 {
+		first := p.Over.Missing[0]
 		fmt.Fprintf(w, "  %s left out, which the tables do not deliver: the first is from %s to %s\n",
-			show.Plural(len(p.Missing), "message is", "messages are"), p.hostName(int(first[0])), p.hostName(int(first[1])))
+			show.Plural(len(p.Over.Missing), "message is", "messages are"), p.hostName(int(first[0])), p.hostName(int(first[1])))
 	}
 }
 
-func (p *Plan) hostName(rank int) string { return p.Tables.Net.Name(p.Nodes[rank]) }
+func (p *Plan) hostName(rank int) string { return p.Over.Tables.Net.Name(p.Over.Job.Nodes[rank]) }
 
 // made says by which rule an order was made.
 var made = map[string]string{
@@ -239,26 +239,26 @@ const namedPairs = 20
 func (p *Plan) WriteJSON(w io.Writer) error {
 	f := p.Figures()
 	d := document{
-		Schema: Schema, Network: p.Network, Engine: p.Tables.Engine, Tables: Sum(p.Tables, p.Problem, p.Nodes),
-		Adapters: p.ofHosts(), Messages: p.Messages(), Made: p.Made, Steps: f.Time, Linear: f.Linear, Pairwise: f.Pairwise, Phases: make([][][2]int32, p.Phases),
+		Schema: Schema, Network: p.Network, Engine: p.Over.Tables.Engine, Tables: p.Over.Sum(),
+		Adapters: p.Machines(), Messages: p.Messages(), Made: p.Made, Steps: f.Time, Linear: f.Linear, Pairwise: f.Pairwise, Phases: make([][][2]int32, p.Phases),
 	}
-	for _, v := range p.Nodes {
-		d.Hosts = append(d.Hosts, p.Tables.Net.Name(v))
-		if bits := p.Tables.Bits; bits != nil {
+	for _, v := range p.Over.Job.Nodes {
+		d.Hosts = append(d.Hosts, p.Over.Tables.Net.Name(v))
+		if bits := p.Over.Tables.Bits; bits != nil {
 			d.PathBits = append(d.PathBits, int(bits[v]))
 		}
 	}
 	d.Bound.Steps, d.Bound.Link, d.Bound.Load = f.Least, p.LinkName(p.Bound.Link), p.Bound.Load
-	for _, pair := range p.Over(p.Bound.Link, namedPairs) {
+	for _, pair := range p.Passing(p.Bound.Link, namedPairs) {
 		d.Bound.Pairs = append(d.Bound.Pairs, [2]string{p.hostName(pair[0]), p.hostName(pair[1])})
 	}
-	for _, pair := range p.Missing {
+	for _, pair := range p.Over.Missing {
 		d.Missing = append(d.Missing, [2]string{p.hostName(int(pair[0])), p.hostName(int(pair[1]))})
 	}
-	first, in := p.byPhase()
+	first, in := p.ByPhase()
 	for k := range p.Phases {
 		for _, m := range in[first[k]:first[k+1]] {
-			d.Phases[k] = append(d.Phases[k], [2]int32{m / int32(p.hosts), m % int32(p.hosts)})
+			d.Phases[k] = append(d.Phases[k], [2]int32{m / int32(p.Schedule.Hosts), m % int32(p.Schedule.Hosts)})
 		}
 	}
 	e := json.NewEncoder(w)

@@ -10,12 +10,12 @@ import (
 // after the other in the order of a schedule, without barriers, in a network that shares links max-min
 // fairly. As in MPI's pairwise exchange, a host goes on to its next phase when the message that it sends
 // in this one has arrived, and the one that it receives, too. O(messages · hosts).
-func (p *Problem) Pairwise(s *Schedule) float64 {
+func Pairwise(p *Problem, s *Schedule) float64 {
 	x := pairwise{p: p, s: s, phase: make([]int, p.Hosts), open: make([]int, p.Hosts), from: make([][]int32, p.Hosts), to: make([][]int32, p.Hosts)}
 	for h := range p.Hosts {
 		x.from[h], x.to[h] = rows(s.Phases), rows(s.Phases)
 	}
-	first, in := s.byPhase()
+	first, in := s.ByPhase()
 	for k := range s.Phases {
 		for _, m := range in[first[k]:first[k+1]] {
 			src, dst := m/int32(p.Hosts), m%int32(p.Hosts)
@@ -23,10 +23,14 @@ func (p *Problem) Pairwise(s *Schedule) float64 {
 		}
 	}
 	longest := 0
-	p.each(func(entry, _, _ int) { longest = max(longest, 2+len(p.between(entry))) })
+	for m, k := range s.Phase {
+		if k != None {
+			longest = max(longest, 2+len(p.Between(m/p.Hosts, m%p.Hosts)))
+		}
+	}
 	x.shares = maxmin.New(p.Hosts, len(p.Links), longest, 1)
 	for l := range p.Links {
-		x.shares.SetCapacity(int32(l), float64(p.Room[l])*p.Share[l])
+		x.shares.SetCapacity(int32(l), p.Links[l].Rate())
 	}
 	return x.run()
 }

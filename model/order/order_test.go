@@ -11,6 +11,7 @@ import (
 
 	"evbench/model/order"
 	"evbench/model/order/verify"
+	"evbench/scheduler"
 	"evbench/site/engines"
 	"evbench/site/lft"
 	"evbench/site/network"
@@ -27,12 +28,12 @@ func computed(t testing.TB, engine string, n *network.Network) *lft.Tables {
 	return expect.Value(engines.Compute(engine, n, engines.Options{}))(t)
 }
 
-func made(t testing.TB, tables *lft.Tables, o order.Options) *order.Plan {
+func made(t testing.TB, tables *lft.Tables, o lft.Job) *order.Plan {
 	t.Helper()
 	if o.Nodes == nil {
 		o.Nodes = network.AllHosts(tables.Net).Nodes
 	}
-	return expect.Value(order.Make("network", tables, o))(t)
+	return expect.Value(order.Make("network", tables, o, 0))(t)
 }
 
 // judged has the judge read the plan's file and the tables' dump.
@@ -40,9 +41,9 @@ func judged(t testing.TB, p *order.Plan) *verify.Report {
 	t.Helper()
 	var file, dump bytes.Buffer
 	expect.Must(t, p.WriteText(&file))
-	expect.Must(t, p.Tables.WriteDump(&dump))
+	expect.Must(t, p.Over.Tables.WriteDump(&dump))
 	f := expect.Value(verify.Read(&file, 1<<30))(t)
-	return expect.Value(verify.Check(f, verify.Tables{Net: p.Tables.Net, Dump: &dump}, 3))(t)
+	return expect.Value(verify.Check(f, verify.Tables{Net: p.Over.Tables.Net, Dump: &dump}, 3))(t)
 }
 
 // TestFigures: what the present tables of networks of many kinds allow, and the order of ranks.
@@ -66,7 +67,7 @@ func TestFigures(t *testing.T) {
 		if tt.bound > 1000 && testing.Short() {
 			continue // TestDescribe has it
 		}
-		p := made(t, computed(t, tt.engine, parsed(t, tt.network)), order.Options{})
+		p := made(t, computed(t, tt.engine, parsed(t, tt.network)), lft.Job{})
 		got := []any{int(p.Bound.Time), p.Phases, int(p.Time(p.LinearShift())), p.Made}
 		want := []any{tt.bound, tt.plan, tt.linear, tt.made}
 		expect.True(t, slices.Equal(got, want), "%s over %s: bound, plan, linear shift, made: %v, want %v", tt.network, tt.engine, got, want)
@@ -75,7 +76,7 @@ func TestFigures(t *testing.T) {
 }
 
 // drawn is a random network with dead cables and rates, some of its hosts, and roles.
-func drawn(t testing.TB, rng *rand.Rand) (*lft.Tables, order.Options) {
+func drawn(t testing.TB, rng *rand.Rand) (*lft.Tables, lft.Job) {
 	t.Helper()
 	n := parsed(t, []string{
 		fmt.Sprintf("Jellyfish(%d;%d;%d;%d)", 4+rng.IntN(6), 2+rng.IntN(2), 1+rng.IntN(3), rng.IntN(1000)),
@@ -102,7 +103,7 @@ func drawn(t testing.TB, rng *rand.Rand) (*lft.Tables, order.Options) {
 	}
 	all := network.AllHosts(n).Nodes
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	o := order.Options{Nodes: all[:min(len(all), 2+rng.IntN(14))], Drop: true, Steps: 1}
+	o := lft.Job{Nodes: all[:min(len(all), 2+rng.IntN(14))], Drop: true}
 	if rng.IntN(3) == 0 {
 		o.Reads, o.Builds = make([]bool, len(o.Nodes)), make([]bool, len(o.Nodes))
 		for i := range o.Reads {
@@ -142,12 +143,9 @@ func TestJudged(t *testing.T) {
 		p := made(t, tables, o)
 		r := judged(t, p)
 		expect.MustTrue(t, r.Valid && r.Phases == p.Phases, "%s, %s, %+v: %+v", tables.Net.Notation, tables.Engine, o, r)
-		large := *p
-		large.Schedule = p.ByPairs()
-		expect.MustTrue(t, judged(t, &large).Valid, "%s, %s, %+v: by pairs, not valid", tables.Net.Notation, tables.Engine, o)
 		time, usual := p.Time(p.Schedule), p.Time(p.LinearShift())
 		near := time <= max(r.Bound+2, r.Bound*1.04)
-		if slices.ContainsFunc(p.Share, func(x float64) bool { return x < 1 }) {
+		if slices.ContainsFunc(p.Links, func(l scheduler.Link) bool { return l.Share < 1 }) {
 			if slow++; !near {
 				far++
 			}
@@ -176,13 +174,13 @@ func TestSized(t *testing.T) {
 			}
 		}
 		o.Drop = false
-		p, err := order.MakeSized("network", tables, o, bytes)
+		p, err := order.MakeSized("network", tables, o, bytes, 0)
 		if err != nil { // the tables do not deliver some
 			continue
 		}
 		var file, dump strings.Builder
 		expect.Must(t, p.WriteText(&file))
-		expect.Must(t, p.Tables.WriteDump(&dump))
+		expect.Must(t, p.Over.Tables.WriteDump(&dump))
 		f := expect.Value(verify.Read(strings.NewReader(file.String()), 1<<20))(t)
 		sizes := slices.Clone(bytes)
 		for m := range sizes {
@@ -207,14 +205,14 @@ func TestSized(t *testing.T) {
 		}
 	}
 	expect.True(t, near >= 150, "%d of 200 within 10 %% of the bound", near)
-	p := expect.Value(order.MakeSized("x", computed(t, "opensm-minhop", parsed(t, "FT(2;4,4)")), order.Options{Nodes: network.AllHosts(parsed(t, "FT(2;4,4)")).Nodes}, slices.Repeat([]int64{100}, 256)))(t)
+	p := expect.Value(order.MakeSized("x", computed(t, "opensm-minhop", parsed(t, "FT(2;4,4)")), lft.Job{Nodes: network.AllHosts(parsed(t, "FT(2;4,4)")).Nodes}, slices.Repeat([]int64{100}, 256), 0))(t)
 	expect.True(t, p.Time == 1500 && p.Least == 1500, "equal sizes: %d of %d", p.Time, p.Least)
 	bytes := make([]int64, 64*64)
 	for m := range bytes {
 		bytes[m] = 950 + rng.Int64N(101)
 	}
 	all := network.AllHosts(parsed(t, "FT(2;8,8)")).Nodes
-	p = expect.Value(order.MakeSized("x", computed(t, "opensm-minhop", parsed(t, "FT(2;8,8)")), order.Options{Nodes: all}, bytes))(t)
+	p = expect.Value(order.MakeSized("x", computed(t, "opensm-minhop", parsed(t, "FT(2;8,8)")), lft.Job{Nodes: all}, bytes, 0))(t)
 	expect.True(t, p.Made == "linear-shift" && float64(p.Time) <= 1.025*float64(p.Least), "nearly equal sizes: %d of %d, %s", p.Time, p.Least, p.Made)
 }
 
@@ -301,7 +299,7 @@ func TestExact(t *testing.T) {
 	for range 60 {
 		hosts := 3 + rng.IntN(3)
 		tables := tiny(t, rng, hosts)
-		p := made(t, tables, order.Options{Nodes: all[:hosts]})
+		p := made(t, tables, lft.Job{Nodes: all[:hosts]})
 		var ways [][]network.End
 		for src := range hosts {
 			for dst := range hosts {
@@ -388,7 +386,7 @@ func TestSizedExact(t *testing.T) {
 				ways, sizes = append(ways, way(tables, src, dst)), append(sizes, bytes[m])
 			}
 		}
-		p := expect.Value(order.MakeSized("tiny", tables, order.Options{Nodes: all[:hosts]}, bytes))(t)
+		p := expect.Value(order.MakeSized("tiny", tables, lft.Job{Nodes: all[:hosts]}, bytes, 0))(t)
 		exact := leastSized(ways, sizes, p.Time+1)
 		expect.MustTrue(t, p.Least <= exact && exact <= p.Time, "%d hosts: bound %d, least %d, planned %d", hosts, p.Least, exact, p.Time)
 		above := float64(p.Time)/float64(exact) - 1
@@ -418,7 +416,7 @@ func TestAdapters(t *testing.T) {
 		{false, 2, 32, 62, "shift-by-host"},
 		{false, 4, 16, 60, "shift-by-host"},
 	} {
-		var o order.Options
+		var o lft.Job
 		for h := range tt.hosts {
 			for x := range tt.each {
 				o.Nodes, o.Host = append(o.Nodes, network.Node(tt.each*h+x)), append(o.Host, h)
@@ -468,7 +466,7 @@ func TestRates(t *testing.T) {
 		{400e9, 50e9, 14, 14}, // one host has 7 messages at half the rate
 		{50e9, 100e9, 32, 32},
 	} {
-		p := made(t, rates(tt.up, tt.slow), order.Options{})
+		p := made(t, rates(tt.up, tt.slow), lft.Job{})
 		expect.True(t, p.Time(p.Schedule) == tt.time && p.Bound.Time == tt.bound, "uplink %g, host %g: %g of %g, want %g of %g", tt.up, tt.slow, p.Time(p.Schedule), p.Bound.Time, tt.time, tt.bound)
 		expect.True(t, judged(t, p).Valid, "uplink %g: not valid", tt.up)
 	}
@@ -479,19 +477,19 @@ func TestRates(t *testing.T) {
 // for each other are counted by hand.
 func TestPairwise(t *testing.T) {
 	for _, notation := range []string{"FT(2;4,4)", "FT(1;5)", "FT(2;6,5)"} {
-		p := made(t, computed(t, "opensm-minhop", parsed(t, notation)), order.Options{})
+		p := made(t, computed(t, "opensm-minhop", parsed(t, notation)), lft.Job{})
 		n := float64(p.Problem.Hosts - 1)
-		expect.True(t, p.Pairwise(p.Schedule) == n, "%s: %g, want %g", notation, p.Pairwise(p.Schedule), n)
+		expect.True(t, order.Pairwise(p.Problem, p.Schedule) == n, "%s: %g, want %g", notation, order.Pairwise(p.Problem, p.Schedule), n)
 	}
 	// Shift by 1: h1-h2 and h3-h0 cross, in opposite directions: 1. By 2: all four cross, two each way
 	// on a cable: 2. By 3: as by 1.
-	two := made(t, computed(t, "opensm-minhop", parsed(t, "PGFT(2;2,2;1,1;1,1)")), order.Options{})
-	expect.True(t, two.Pairwise(two.LinearShift()) == 4, "two leaves: %g, want 4", two.Pairwise(two.LinearShift()))
+	two := made(t, computed(t, "opensm-minhop", parsed(t, "PGFT(2;2,2;1,1;1,1)")), lft.Job{})
+	expect.True(t, order.Pairwise(two.Problem, two.LinearShift()) == 4, "two leaves: %g, want 4", order.Pairwise(two.Problem, two.LinearShift()))
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 100 {
 		tables, o := drawn(t, rng)
 		p := made(t, tables, o)
-		got, most := p.Pairwise(p.LinearShift()), 0.0
+		got, most := order.Pairwise(p.Problem, p.LinearShift()), 0.0
 		for src := range p.Problem.Hosts {
 			for dst := range p.Problem.Hosts {
 				if src != dst && p.Meets(src, dst) {
@@ -511,11 +509,11 @@ func TestLost(t *testing.T) {
 	lid := int(n.Info(3).LID)
 	tables.Row(n.Index(n.Leaf(0).Node))[lid] = lft.NoPort
 	nodes := network.AllHosts(n).Nodes
-	expect.Error(t, expect.Err(order.Make("x", tables, order.Options{Nodes: nodes})), "no message is taken from h0 to h3 (LID 4): no entry at s1_0")
+	expect.Error(t, expect.Err(order.Make("x", tables, lft.Job{Nodes: nodes}, 0)), "no message is taken from h0 to h3 (LID 4): no entry at s1_0")
 	ofOneHost := []int{0, 1, 2, 0} // h0 has no message for h3
-	expect.Error(t, expect.Err(order.Make("x", tables, order.Options{Nodes: nodes, Host: ofOneHost})), "no message is taken from h1 to h3 (LID 4): no entry at s1_0")
-	p := made(t, tables, order.Options{Drop: true})
-	expect.True(t, p.Messages() == 10 && len(p.Missing) == 2, "%d messages, missing %v", p.Messages(), p.Missing)
+	expect.Error(t, expect.Err(order.Make("x", tables, lft.Job{Nodes: nodes, Host: ofOneHost}, 0)), "no message is taken from h1 to h3 (LID 4): no entry at s1_0")
+	p := made(t, tables, lft.Job{Drop: true})
+	expect.True(t, p.Messages() == 10 && len(p.Over.Missing) == 2, "%d messages, missing %v", p.Messages(), p.Over.Missing)
 	expect.True(t, judged(t, p).Valid, "the judge does not leave them out")
 	for _, tt := range []struct {
 		name string
@@ -531,14 +529,14 @@ func TestLost(t *testing.T) {
 		})
 		tables := expect.Value(engines.Compute(engines.MinMax, n, engines.Options{}))(t)
 		tables.Bits = []uint8{0, 1, 2, 3}
-		p := made(t, tables, order.Options{Drop: true})
+		p := made(t, tables, lft.Job{Drop: true})
 		expect.True(t, p.Messages() == 9-3*len(tt.down) && judged(t, p).Valid, "%s: %d messages, %+v", tt.name, p.Messages(), judged(t, p))
 	}
 }
 
 // TestDescribe: the answer and the figures beside the usual order.
 func TestDescribe(t *testing.T) {
-	p := made(t, computed(t, "sssp", parsed(t, "Dragonfly(4;8;1;9)")), order.Options{})
+	p := made(t, computed(t, "sssp", parsed(t, "Dragonfly(4;8;1;9)")), lft.Job{})
 	var b strings.Builder
 	f := p.Figures()
 	expect.Must(t, p.Answer(f).WriteText(&b))
@@ -563,7 +561,7 @@ func BenchmarkMake(b *testing.B) {
 			tables := computed(b, x.engine, n)
 			b.ReportAllocs()
 			for b.Loop() {
-				p := made(b, tables, order.Options{})
+				p := made(b, tables, lft.Job{})
 				b.ReportMetric(p.Time(p.Schedule)/p.Bound.Time, "of-bound")
 			}
 		})

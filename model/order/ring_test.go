@@ -9,7 +9,10 @@ import (
 
 	"evbench/internal/lists"
 	"evbench/model/order"
+	planner "evbench/scheduler/order"
 	"evbench/site/engines"
+	"evbench/site/engines/minmax"
+	"evbench/site/lft"
 	"evbench/site/network"
 	"evbench/testing/expect"
 )
@@ -34,9 +37,15 @@ func ringShape(t testing.TB, rng *rand.Rand) *network.Network {
 	}[rng.IntN(12)])
 }
 
+// laid is an exchange over tables.
+func laid(t testing.TB, tables *lft.Tables, hosts []network.Node) *order.Problem {
+	t.Helper()
+	return planner.New(&expect.Value(tables.Exchange(lft.Job{Nodes: hosts}))(t).Problem, nil)
+}
+
 // passed counts the blocks that reach hosts by a ring, step by step, and the most messages that meet on a link: a second
 // version that knows only rings and paths.
-func passed(p *order.Problem, r *order.Ring) (complete bool, most int) {
+func passed(p *order.Problem, r *planner.Ring) (complete bool, most int) {
 	complete = true
 	met := map[int32]int{}
 	for _, ring := range r.Rings {
@@ -53,7 +62,7 @@ func passed(p *order.Problem, r *order.Ring) (complete bool, most int) {
 			complete = complete && len(has[i]) == n
 			for _, l := range p.Between(int(ring[i]), int(ring[(i+1)%n])) {
 				met[l]++
-				most = max(most, (met[l]+int(p.Room[l])-1)/int(p.Room[l]))
+				most = max(most, (met[l]+int(p.Links[l].Room)-1)/int(p.Links[l].Room))
 			}
 		}
 		sorted := slices.Sorted(slices.Values(ring))
@@ -78,7 +87,7 @@ func TestRings(t *testing.T) {
 			continue
 		}
 		rng.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
-		p := expect.Value(order.NewProblem(tables, order.Options{Nodes: hosts}))(t)
+		p := laid(t, tables, hosts)
 		r := p.Ring(1)
 		complete, most := passed(p, r)
 		expect.True(t, complete && (most <= 1) == (r.Step <= 1), "%s: complete %t, %d meet, step %g", engine, complete, most, r.Step)
@@ -103,13 +112,13 @@ func TestRingBound(t *testing.T) {
 		if err != nil || len(hosts) > 6 || n.Nodes() > 11 {
 			continue
 		}
-		p, err := order.NewProblem(tables, order.Options{Nodes: hosts})
+		x, err := tables.Exchange(lft.Job{Nodes: hosts})
 		if err != nil { // damaged so that hosts are apart
 			continue
 		}
 		all++
 		want := slowest(n, hosts)
-		got := p.BoundRing(n, hosts)
+		p, got := planner.New(&x.Problem, nil), minmax.BoundRing(n, hosts, nil)
 		expect.True(t, math.Abs(got.Time-want) < 1e-6*want, "%d hosts: %g by %s, all sets say %g", len(hosts), got.Time, got.Why, want)
 		r := p.Ring(got.Time / float64(len(hosts)-1))
 		expect.True(t, r.Step*float64(len(hosts)-1) >= got.Time*(1-1e-9), "a step of %g is below the bound %g", r.Step, got.Time)
@@ -148,7 +157,7 @@ func BenchmarkRing(b *testing.B) {
 	}{{"FT(2;20,18)", 9}, {"Dragonfly(8;16;8;8)", 0}} {
 		n := parsed(b, x.network)
 		n = n.Without(expect.Value(n.Random(x.dead, 1))(b), nil)
-		p := expect.Value(order.NewProblem(computed(b, "opensm-minhop", n), order.Options{Nodes: network.AllHosts(n).Nodes}))(b)
+		p := laid(b, computed(b, "opensm-minhop", n), network.AllHosts(n).Nodes)
 		b.Run(x.network, func(b *testing.B) {
 			for b.Loop() {
 				r := p.Ring(1)

@@ -12,6 +12,7 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/heap"
 	"evbench/internal/show"
+	"evbench/scheduler/order"
 	"evbench/site/lft"
 )
 
@@ -35,10 +36,10 @@ type Sized struct {
 // their own bytes, or by the phase that they have in Best; and of the phases of Best themselves, in which each fragment
 // begins when all links of its path are through with the phases before (follow), which is near the least where sizes
 // differ little. O(hosts³) at most but for Best.
-func MakeSized(name string, t *lft.Tables, o Options, bytes []int64) (*Sized, error) {
-	n := len(o.Nodes)
-	o.Skip = func(src, dst int) bool { return bytes[src*n+dst] == 0 }
-	p, err := Follow(name, t, o)
+func MakeSized(name string, t *lft.Tables, job lft.Job, bytes []int64, steps int) (*Sized, error) {
+	n := len(job.Nodes)
+	job.Skip = func(src, dst int) bool { return bytes[src*n+dst] == 0 }
+	p, err := Follow(name, t, job)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func MakeSized(name string, t *lft.Tables, o Options, bytes []int64) (*Sized, er
 	}
 	load := s.loads()
 	s.bound(load)
-	phases := Best(p.Problem, -1)
+	phases := order.Best(p.Problem, -1)
 	fullest := func(m int) (most float64) {
 		for _, l := range s.links[m] {
 			most = max(most, load[l])
@@ -69,14 +70,14 @@ func MakeSized(name string, t *lft.Tables, o Options, bytes []int64) (*Sized, er
 			return cmp.Or(cmp.Compare(fullest(b), fullest(a)), cmp.Compare(s.Bytes[b], s.Bytes[a]))
 		}},
 		{"longest", func(a, b int) int { return cmp.Compare(s.Bytes[b], s.Bytes[a]) }},
-		{"phases", func(a, b int) int { return cmp.Compare(phases.phase[a], phases.phase[b]) }},
+		{"phases", func(a, b int) int { return cmp.Compare(phases.Phase[a], phases.Phase[b]) }},
 	} {
 		if start, time := s.list(rule.before); time < s.Time {
 			s.Start, s.Time, s.Made = start, time, rule.made
 		}
 	}
 	if s.alike() {
-		phases = Best(p.Problem, o.Steps)
+		phases = order.Best(p.Problem, steps)
 	}
 	if start, time := s.follow(phases); time < s.Time {
 		s.Start, s.Time, s.Made = start, time, phases.Made
@@ -100,11 +101,11 @@ func (s *Sized) alike() bool {
 func (s *Sized) follow(phases *Schedule) (start []int64, time int64) {
 	start, over := make([]int64, len(s.Bytes)), make([][]int64, len(s.Links)) // by link: when each message that it has room for is through
 	for l := range over {
-		over[l] = make([]int64, s.Room[l])
+		over[l] = make([]int64, s.Links[l].Room)
 	}
-	_, in := phases.byPhase()
+	_, in := phases.ByPhase()
 	slices.SortStableFunc(in, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(phases.phase[a], phases.phase[b]), cmp.Compare(s.took[b], s.took[a]))
+		return cmp.Or(cmp.Compare(phases.Phase[a], phases.Phase[b]), cmp.Compare(s.took[b], s.took[a]))
 	})
 	for _, m := range in {
 		for _, l := range s.links[m] {
@@ -125,7 +126,7 @@ func (s *Sized) loads() []float64 {
 	for m, size := range s.Bytes {
 		if size > 0 {
 			for _, l := range s.links[m] {
-				load[l] += float64(size) / (float64(s.Room[l]) * s.Share[l])
+				load[l] += float64(size) / s.Links[l].Rate()
 			}
 		}
 	}
@@ -139,15 +140,15 @@ func (s *Sized) bound(load []float64) {
 	for k := range phase {
 		phase[k] = make([]float64, len(s.Links))
 	}
-	s.Bound = Bound{Link: -1}
+	s.Bound = order.Bound{Link: -1}
 	for m, size := range s.Bytes {
 		if size == 0 {
 			continue
 		}
 		share, k := 1.0, (m%n-m/n+n)%n
 		for _, l := range s.links[m] {
-			share = min(share, s.Share[l])
-			phase[k][l] += float64(size) / (float64(s.Room[l]) * s.Share[l])
+			share = min(share, s.Links[l].Share)
+			phase[k][l] += float64(size) / s.Links[l].Rate()
 		}
 		s.took[m] = ceil(float64(size) / share)
 		s.Least = max(s.Least, s.took[m])
@@ -160,7 +161,7 @@ func (s *Sized) bound(load []float64) {
 	}
 	for l, x := range load {
 		if time := ceil(x); time > int64(s.Bound.Time) || time == int64(s.Bound.Time) && time > 0 && l >= 2*n && s.Bound.Link < 2*n {
-			s.Bound = Bound{Time: float64(time), Link: l}
+			s.Bound = order.Bound{Time: float64(time), Link: l}
 		}
 	}
 	s.Least = max(s.Least, int64(s.Bound.Time))
@@ -193,7 +194,7 @@ func (s *Sized) list(before func(a, b int) int) (start []int64, time int64) {
 		idle[src] = src
 	}
 	room := func(m int) bool {
-		return !slices.ContainsFunc(s.links[m], func(l int32) bool { return used[l] >= s.Room[l] })
+		return !slices.ContainsFunc(s.links[m], func(l int32) bool { return used[l] >= s.Links[l].Room })
 	}
 	var ends heap.Heap[ended]
 	for now := int64(0); ; {

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/model/order"
+	"evbench/scheduler"
 	"evbench/site/engines"
+	"evbench/site/lft"
 	"evbench/site/network"
 	"evbench/testing/expect"
 )
@@ -51,8 +52,8 @@ func TestSlow(t *testing.T) {
 		}
 		hosts := network.AllHosts(n).Nodes
 		rng.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
-		p := made(t, tables, order.Options{Nodes: hosts, Drop: true})
-		if !slices.ContainsFunc(p.Share, func(x float64) bool { return x < 1 }) {
+		p := made(t, tables, lft.Job{Nodes: hosts, Drop: true})
+		if !slices.ContainsFunc(p.Links, func(l scheduler.Link) bool { return l.Share < 1 }) {
 			continue
 		}
 		time, least := p.Time(p.Schedule), p.Bound.Steps

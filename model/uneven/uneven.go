@@ -12,9 +12,9 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/lists"
 	"evbench/internal/show"
-	"evbench/model/order"
 	"evbench/plan"
 	"evbench/scheduler"
+	"evbench/scheduler/order"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
@@ -134,29 +134,37 @@ func hostProof(t *topology.Tree, slow []topology.SlowHost, b order.Bound) proof 
 }
 
 // exchange is the messages that meet of a pinned schedule over its paths or, with hosts alone, over the cables of servers.
-func exchange(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, meets func(src, dst int) bool, hosts bool) *order.Problem {
-	n, leaf, rate := t.Servers(), t.LeafOfRanks(), map[int]float64{}
+func exchange(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, meets func(src, dst int) bool, hosts bool) *order.Exchange {
+	n, leaf := t.Servers(), t.LeafOfRanks()
+	links := slices.Repeat([]scheduler.Link{scheduler.LinkOf(1)}, 2*n+t.AllWires())
 	for _, h := range r.Hosts {
-		rate[h.Rank], rate[n+h.Rank] = h.Share, h.Share
+		links[h.Rank], links[n+h.Rank] = scheduler.HostLink(h.Share), scheduler.HostLink(h.Share)
 	}
 	for _, x := range r.Slow {
 		w := 2*n + int(t.UpWire(x.Link))
-		rate[w], rate[w+1] = x.Share, x.Share
+		links[w], links[w+1] = scheduler.LinkOf(x.Share), scheduler.LinkOf(x.Share)
 	}
 	var wires []topology.Wire
-	return order.Along(n, t.AllWires(), meets, func(to []int32, src, dst int) []int32 {
+	return order.New(&scheduler.Problem{Hosts: n, Links: links, Meets: meets, Paths: scheduler.One(func(to []int32, src, dst int) []int32 {
 		if hosts || leaf[src] == leaf[dst] {
 			return to
 		}
 		_, spine := s.At(src, dst)
 		wires = t.Between(wires[:0], leaf[src], leaf[dst], t.PathOf(spine, s.Top(src, dst)))
-		return append(to, lists.Of(wires, func(w topology.Wire) int32 { return int32(w) })...)
-	}, func(link int) float64 { return cmp.Or(rate[link], 1) })
+		return append(to, lists.Of(wires, func(w topology.Wire) int32 { return int32(2*n) + int32(w) })...)
+	})}, nil)
 }
 
 // phased is a schedule as one of the messages of exchange.
-func phased(p *order.Problem, s *scheduler.Schedule) *order.Schedule {
-	return p.Phased(s.Name, s.Phases, func(src, dst int) int { k, _ := s.At(src, dst); return k })
+func phased(p *order.Exchange, s *scheduler.Schedule) *scheduler.Plan {
+	x := scheduler.NewPlan(s.Ranks, s.Name)
+	x.Phases = s.Phases
+	for m := range s.All() {
+		if p.Meets(m.Src, m.Dst) {
+			x.Phase[m.Src*s.Ranks+m.Dst] = int32(m.Phase)
+		}
+	}
+	return x
 }
 
 // Share returns a pinned schedule with the same paths that takes less time where links or hosts are slow: slow messages share

@@ -14,6 +14,7 @@ import (
 	"evbench/scheduler"
 	"evbench/site/engines"
 	"evbench/site/engines/minmax"
+	"evbench/site/lft"
 	"evbench/site/network"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
@@ -186,7 +187,7 @@ func TestSlowTreesBesideTables(t *testing.T) {
 		_, s, err := uneven.Build(p.Tree, plan.Options{Schedule: "fors"}, r)
 		expect.Must(t, err)
 		tables := expect.Value(engines.Compute(engines.OpenSMMinHop, net, engines.Options{}))(t)
-		o := expect.Value(order.Make("", tables, order.Options{Nodes: p.Host}))(t)
+		o := expect.Value(order.Make("", tables, lft.Job{Nodes: p.Host}, 0))(t)
 		all++
 		switch time := o.Time(o.Schedule); {
 		case s.Time > time*(1+1e-9):

@@ -152,20 +152,20 @@ func TestForms(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		tables  *lft.Tables
-		options order.Options
+		options lft.Job
 		hosts   []plan.Host
 		refused string
 	}{
-		{"plain", plain, order.Options{}, nil, ""},
-		{"path bits", several, order.Options{}, nil, ""},
-		{"adapters", plain, order.Options{Host: HostOf(names)}, names, ""},
-		{"adapters with path bits", several, order.Options{Host: HostOf(names)}, names, ""},
-		{"roles", plain, order.Options{Reads: some}, nil, "it is not for an all-to-all: servers only read or only build"},
-		{"undelivered", partial, order.Options{Drop: true}, nil, "it leaves out messages that have no path"},
+		{"plain", plain, lft.Job{}, nil, ""},
+		{"path bits", several, lft.Job{}, nil, ""},
+		{"adapters", plain, lft.Job{Host: HostOf(names)}, names, ""},
+		{"adapters with path bits", several, lft.Job{Host: HostOf(names)}, names, ""},
+		{"roles", plain, lft.Job{Reads: some}, nil, "it is not for an all-to-all: servers only read or only build"},
+		{"undelivered", partial, lft.Job{Drop: true}, nil, "it leaves out messages that have no path"},
 	} {
 		o := tt.options
 		o.Nodes = nodes
-		p, err := order.Make("x", tt.tables, o)
+		p, err := order.Make("x", tt.tables, o, 0)
 		expect.Must(t, err, tt.name)
 		p.Hosts = tt.hosts
 		var b strings.Builder
@@ -183,7 +183,7 @@ func TestForms(t *testing.T) {
 		}
 		expect.Equal(t, r.read(t, b.String()), is, "%s", tt.name)
 	}
-	sized := expect.Value(order.MakeSized("x", plain, order.Options{Nodes: nodes}, slices.Repeat([]int64{7}, 36)))(t)
+	sized := expect.Value(order.MakeSized("x", plain, lft.Job{Nodes: nodes}, slices.Repeat([]int64{7}, 36), 0))(t)
 	var b strings.Builder
 	expect.Must(t, sized.WriteText(&b))
 	expect.Equal(t, r.read(t, b.String()), "error: it is not for an all-to-all: its fragments have sizes of their own", "sized")

@@ -9,7 +9,9 @@ import (
 
 	"evbench/internal/answer"
 	"evbench/internal/show"
-	"evbench/model/order"
+	"evbench/scheduler/order"
+	"evbench/site/engines/minmax"
+	"evbench/site/lft"
 	"evbench/study/judge/foreign"
 )
 
@@ -70,14 +72,14 @@ func JudgeCollective(in Input) (*Collective, error) {
 	step, adapters := 1.0, float64(len(job.Nodes))/float64(v.Hosts)
 	v.why = fmt.Sprintf("each host receives the blocks of %s others", show.Commas(v.Ranks-1))
 	if in.Tables != nil {
-		p, err := order.NewProblem(in.Tables, order.Options{Nodes: job.Nodes, Host: job.Host})
+		x, err := in.Tables.Exchange(lft.Job{Nodes: job.Nodes, Host: job.Host})
 		if err != nil {
 			return nil, err
 		}
-		bound := p.BoundRing(in.Net, job.Nodes)
+		bound := minmax.BoundRing(in.Net, job.Nodes, job.Host)
 		step, v.why = max(1, bound.Time/float64(v.Hosts-1)), bound.Why
-		ranks := p.InOrder()
-		v.Tables, v.InOrder, v.Fullest, v.Messages = in.Tables.Engine, step/ranks.Step, in.Net.EndName(p.Links[ranks.Link]), ranks.Load
+		ranks := order.New(&x.Problem, nil).InOrder()
+		v.Tables, v.InOrder, v.Fullest, v.Messages = in.Tables.Engine, step/ranks.Step, in.Net.EndName(x.Ports[ranks.Link]), ranks.Load
 	}
 	v.Least = steps * step * block * 8 / (v.Rate * adapters)
 	v.Efficiency = v.Least / v.Seconds

@@ -2,7 +2,9 @@ package judge
 
 import (
 	"evbench/internal/answer"
-	"evbench/model/order"
+	"evbench/scheduler/order"
+	"evbench/scheduler/schedules"
+	"evbench/site/lft"
 )
 
 // Ordered is the best order of the messages over the present tables: nobody need load anything for it.
@@ -35,11 +37,12 @@ func (v *Verdict) order(f *fabric, in Input) {
 		v.note("no order of messages was planned: more than %d hosts; evbench plan --tables does it", orderHosts)
 		return
 	}
-	p, err := order.NewProblem(in.Tables, order.Options{Nodes: f.hosts.Nodes, Host: f.hosts.Host, Skip: func(src, dst int) bool { return f.traffic.size(src, dst) == 0 }})
+	x, err := in.Tables.Exchange(lft.Job{Nodes: f.hosts.Nodes, Host: f.hosts.Host, Skip: func(src, dst int) bool { return f.traffic.size(src, dst) == 0 }})
 	if err != nil {
 		v.note("no order of messages was planned: %v", err)
 		return
 	}
+	p := order.New(&x.Problem, nil)
 	s := order.Best(p, -1)
 	if !v.better(float64(f.traffic.most) / p.Time(s)) {
 		return
@@ -49,7 +52,7 @@ func (v *Verdict) order(f *fabric, in Input) {
 		from = []string{"--tables", in.TablesFile}
 	}
 	v.Ordered = &Ordered{
-		Schedule: order.Name, Phases: s.Phases, Least: p.Bound().Time, Efficiency: float64(f.traffic.most) / p.Time(s),
+		Schedule: schedules.PathColoring, Phases: s.Phases, Least: p.Bound().Time, Efficiency: float64(f.traffic.most) / p.Time(s),
 		Command: answer.Typed(append(append([]string{"evbench", "plan"}, in.Flags...), from...)...),
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"evbench/internal/show"
 	orders "evbench/model/order"
 	"evbench/site/engines"
+	"evbench/site/lft"
 	"evbench/site/network"
 )
 
@@ -125,7 +126,7 @@ func (o OverOptions) set(n *network.Network, dead []network.Cable) (x OverSet) {
 	t, err := engines.Compute(o.Engine, n.Without(dead, nil), engines.Options{Roots: o.Roots, Seed: o.Seed})
 	if err == nil {
 		var p *orders.Plan
-		if p, err = orders.Make(o.Name, t, orders.Options{Nodes: o.Nodes, Host: o.Host}); err == nil {
+		if p, err = orders.Make(o.Name, t, lft.Job{Nodes: o.Nodes, Host: o.Host}, 0); err == nil {
 			x.Bound, x.Order, x.Linear = p.Bound.Time, p.Time(p.Schedule), p.Time(p.LinearShift())
 			return x
 		}

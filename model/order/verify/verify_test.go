@@ -9,6 +9,7 @@ import (
 	"evbench/model/order"
 	"evbench/model/order/verify"
 	"evbench/site/engines"
+	"evbench/site/lft"
 	"evbench/site/network"
 	"evbench/testing/expect"
 )
@@ -18,7 +19,7 @@ func ring(t testing.TB) (plan, dump string, n *network.Network) {
 	t.Helper()
 	n = expect.Value(network.Parse("HyperX(3;2)", 0))(t)
 	tables := expect.Value(engines.Compute("opensm-minhop", n, engines.Options{}))(t)
-	p := expect.Value(order.Make("ring", tables, order.Options{Nodes: network.AllHosts(n).Nodes}))(t)
+	p := expect.Value(order.Make("ring", tables, lft.Job{Nodes: network.AllHosts(n).Nodes}, 0))(t)
 	var file, text bytes.Buffer
 	expect.Must(t, p.WriteText(&file))
 	expect.Must(t, tables.WriteDump(&text))
@@ -139,7 +140,7 @@ func TestSizes(t *testing.T) {
 			bytes[m] = int64(10 + m)
 		}
 	}
-	p := expect.Value(order.MakeSized("ring", tables, order.Options{Nodes: network.AllHosts(n).Nodes}, bytes))(t)
+	p := expect.Value(order.MakeSized("ring", tables, lft.Job{Nodes: network.AllHosts(n).Nodes}, bytes, 0))(t)
 	var file, dump strings.Builder
 	expect.Must(t, p.WriteText(&file))
 	expect.Must(t, tables.WriteDump(&dump))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"evbench/internal/lists"
+	"evbench/scheduler"
 )
 
 const (
@@ -32,7 +33,7 @@ type profile struct {
 
 // inLengths tries profiles that no link rules out, the shortest first: greedy fills the steps, slow messages in the
 // long ones, and ejection places those that are left. It returns the shortest order found, or the one given.
-func (p *Problem) inLengths(best *Schedule, steps int) *Schedule {
+func (p *Exchange) inLengths(best *scheduler.Plan, steps int) *scheduler.Plan {
 	time, need := p.Time(best), p.needs()
 	least, last, tried, work := p.Bound().Steps, 0.0, 0, 0
 	limit := min(max(leastSteps/10, cmp.Or(steps, DefaultSteps)*p.Messages()), mostSteps)
@@ -73,8 +74,8 @@ func (x *profile) all() (n int) {
 }
 
 // fits is how many messages a link carries in a step of some length.
-func (p *Problem) fits(link int, length float64) int {
-	rate := float64(p.Room[link]) * p.Share[link]
+func (p *Exchange) fits(link int, length float64) int {
+	rate := p.Links[link].Rate()
 	n := int(min(length*rate*(1+round), math.MaxInt16))
 	if link < 2*p.Hosts {
 		n = min(n, 1)
@@ -90,7 +91,7 @@ type demand struct {
 
 // profiles returns those that take less than some time, the shortest first: a kind of need has as many steps of one
 // length as some link requires for its messages, or some more.
-func (p *Problem) profiles(need []float64, below float64) (out []profile) {
+func (p *Exchange) profiles(need []float64, below float64) (out []profile) {
 	of := slices.Clone(need)
 	slices.Sort(of)
 	of = slices.Compact(of)
@@ -118,7 +119,7 @@ func (p *Problem) profiles(need []float64, below float64) (out []profile) {
 	}
 	seen, links := map[like]bool{}, []demand(nil)
 	for l, load := range loads {
-		if k := (like{float64(p.Room[l]) * p.Share[l], l < 2*p.Hosts, load}); !seen[k] {
+		if k := (like{p.Links[l].Rate(), l < 2*p.Hosts, load}); !seen[k] {
 			seen[k] = true
 			links = append(links, demand{l, load})
 		}
@@ -129,7 +130,7 @@ func (p *Problem) profiles(need []float64, below float64) (out []profile) {
 }
 
 // grow adds the steps of the next kind to a profile.
-func (p *Problem) grow(links []demand, of []float64, x profile, below float64, out *[]profile) {
+func (p *Exchange) grow(links []demand, of []float64, x profile, below float64, out *[]profile) {
 	k := x.kinds
 	if k == len(of) {
 		*out = append(*out, x)
@@ -182,7 +183,7 @@ func lengths(of []float64, kind int) (out []float64) {
 
 // greedyIn fills the steps of a profile with messages over the fullest links first, slow ones before others; what is left
 // has further steps, of what the slowest of them needs. It returns the lengths of all.
-func (p *Problem) greedyIn(x profile) (*Schedule, []float64) {
+func (p *Exchange) greedyIn(x profile) (*scheduler.Plan, []float64) {
 	var lengths []float64
 	for k := range x.kinds {
 		lengths = append(lengths, slices.Repeat([]float64{x.length[k]}, x.steps[k])...)
@@ -190,7 +191,7 @@ func (p *Problem) greedyIn(x profile) (*Schedule, []float64) {
 	f := p.filler()
 	f.begin()
 	f.fixed = true
-	s := newSchedule(p.Hosts, "greedy")
+	s := scheduler.NewPlan(p.Hosts, "greedy")
 	each := 1 + len(f.order)/resort
 	for left := p.Messages(); left > 0; s.Phases++ {
 		if s.Phases%each == 0 {
@@ -211,8 +212,8 @@ func (p *Problem) greedyIn(x profile) (*Schedule, []float64) {
 }
 
 // settleIn places all messages in the first n steps of some lengths, or returns nil.
-func (p *Problem) settleIn(s *Schedule, need, lengths []float64, n, limit int) *Schedule {
-	e := p.ejector(s, lengths)
+func (p *Exchange) settleIn(s *scheduler.Plan, need, lengths []float64, n, limit int) *scheduler.Plan {
+	e := p.ejector(s, lengths, nil)
 	if e == nil {
 		return nil
 	}
@@ -229,32 +230,10 @@ func (p *Problem) settleIn(s *Schedule, need, lengths []float64, n, limit int) *
 	return e.s.Squeezed()
 }
 
-// Squeezed leaves out steps without messages.
-func (s *Schedule) Squeezed() *Schedule {
-	number := make([]int32, s.Phases)
-	for _, k := range s.phase {
-		if k != None {
-			number[k] = 1
-		}
-	}
-	next := int32(0)
-	for k, used := range number {
-		number[k] = next
-		next += used
-	}
-	for m, k := range s.phase {
-		if k != None {
-			s.phase[m] = number[k]
-		}
-	}
-	s.Phases = int(next)
-	return s
-}
-
 // inSteps is how long steps take at least in which hosts send and receive one message each, with the loads of links.
 // A link whose messages take some time in all is in use in as many steps at most as it has messages; in others hosts
 // send what they have more.
-func (p *Problem) inSteps(loads []int32) (time float64, link int) {
+func (p *Exchange) inSteps(loads []int32) (time float64, link int) {
 	need := p.needs()
 	of := slices.Clone(need)
 	own := make([][]float64, 2*p.Hosts) // needs of the messages of a host that sends, and receives
@@ -269,7 +248,7 @@ func (p *Problem) inSteps(loads []int32) (time float64, link int) {
 		})
 	})
 	for l, load := range loads {
-		used := float64(load) / float64(p.Room[l]) / p.Share[l]
+		used := float64(load) / float64(p.Links[l].Room) / p.Links[l].Share
 		last := 0.0
 		for i, x := range of {
 			used += (x - last) * float64(max(0, steps[i]-int(load)))

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"evbench/scheduler"
 )
 
 // resort is how many entries are sorted for each phase: in larger exchanges an order serves several phases.
@@ -11,7 +13,7 @@ const resort = 1 << 17
 
 // A filler makes phases one after the other.
 type filler struct {
-	p      *Problem
+	p      *Exchange
 	left   []int32  // messages that each link has not yet carried
 	mask   []uint64 // by entry: the hosts of the block that have not yet sent to dst
 	key    []int32  // of an entry, in order's order
@@ -34,7 +36,7 @@ type filler struct {
 const much = 1 << 26
 
 // fill returns the shorter one of greedy and byPairs, and of a large exchange that of byPairs alone.
-func (p *Problem) fill(bound float64) *Schedule {
+func (p *Exchange) fill(bound float64) *scheduler.Plan {
 	if bound*float64(len(p.sends)) > much {
 		return p.byPairs()
 	}
@@ -50,10 +52,10 @@ func (p *Problem) fill(bound float64) *Schedule {
 // greedy fills one phase after the other: of the messages that fit, those whose path has the link that
 // has most messages left come first. Messages over slow links come before all others, so that
 // they make few phases longer; while they are sent, other links have room for several messages. O(phases · blocks · hosts).
-func (p *Problem) greedy() *Schedule {
+func (p *Exchange) greedy() *scheduler.Plan {
 	f := p.filler()
 	f.begin()
-	s := newSchedule(p.Hosts, "greedy")
+	s := scheduler.NewPlan(p.Hosts, "greedy")
 	each := 1 + len(f.order)/resort
 	for left := p.Messages(); left > 0; s.Phases++ {
 		if s.Phases%each == 0 {
@@ -64,7 +66,7 @@ func (p *Problem) greedy() *Schedule {
 	return s
 }
 
-func (p *Problem) filler() *filler {
+func (p *Exchange) filler() *filler {
 	return &filler{
 		p: p, left: p.Loads(), mask: append([]uint64(nil), p.sends...), free: make([]uint64, len(p.from)),
 		taken: make([]bool, p.Hosts), used: make([]int32, len(p.Links)), random: 1,
@@ -89,15 +91,15 @@ func (f *filler) begin() {
 }
 
 // needs is how long a message of each entry takes alone; 0: the entry has none.
-func (p *Problem) needs() []float64 {
+func (p *Exchange) needs() []float64 {
 	need := make([]float64, len(p.sends))
 	for e, mask := range p.sends {
 		if mask == 0 {
 			continue
 		}
-		share := min(p.Share[p.Hosts+e%p.Hosts], p.Share[p.from[e/p.Hosts][0]])
+		share := min(p.Links[p.Hosts+e%p.Hosts].Share, p.Links[p.from[e/p.Hosts][0]].Share)
 		for _, l := range p.between(e) {
-			share = min(share, p.Share[l])
+			share = min(share, p.Links[l].Share)
 		}
 		need[e] = 1 / share
 	}
@@ -133,7 +135,7 @@ func (f *filler) sort() {
 		}
 		k := f.left[p.Hosts+int(e)%p.Hosts]
 		for _, l := range p.between(int(e)) {
-			k = max(k, (f.left[l]+p.Room[l]-1)/p.Room[l])
+			k = max(k, (f.left[l]+p.Links[l].Room-1)/p.Links[l].Room)
 		}
 		kept, key, most = append(kept, e), append(key, k), max(most, k)
 	}
@@ -161,7 +163,7 @@ func (f *filler) sort() {
 }
 
 // phase fills the next phase, of that length, and returns how many messages it has.
-func (f *filler) phase(s *Schedule, length float64) (placed int) {
+func (f *filler) phase(s *scheduler.Plan, length float64) (placed int) {
 	p := f.p
 	f.clear()
 	f.lasts = length
@@ -200,7 +202,7 @@ func (f *filler) fits(entry int) bool {
 		return false
 	}
 	for _, l := range f.p.between(entry) {
-		if f.used[l] < f.p.Room[l] && f.need == nil {
+		if f.used[l] < f.p.Links[l].Room && f.need == nil {
 			continue
 		}
 		if f.need == nil || f.p.need(l, f.used[l]+1) > max(f.lasts, f.need[entry])*(1+1e-9) {
@@ -222,9 +224,9 @@ func (f *filler) busiest(block int, set uint64) (at int) {
 	return at
 }
 
-func (f *filler) place(s *Schedule, e, block, dst, at int) {
+func (f *filler) place(s *scheduler.Plan, e, block, dst, at int) {
 	src := int(f.p.from[block][at])
-	s.phase[src*s.hosts+dst] = int32(s.Phases)
+	s.Phase[src*s.Hosts+dst] = int32(s.Phases)
 	f.mask[e] &^= 1 << at
 	f.free[block] &^= 1 << at
 	f.taken[dst] = true

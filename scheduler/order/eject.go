@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"evbench/internal/lists"
+	"evbench/scheduler"
 )
 
 // Ejection ends for a number of phases after so many placements: DefaultSteps for each message of the
@@ -34,14 +35,15 @@ const (
 // An ejector holds a partial order of phases and improves it. A message that has no phase takes one, and
 // those that it meets there on a link lose theirs.
 type ejector struct {
-	p      *Problem
-	s      *Schedule
+	p      *Exchange
+	s      *scheduler.Plan
 	phases int
 	stride int       // bytes of a row of full: the phases, in whole words
 	full   []uint8   // by link and phase: 1 if the link has no room
 	first  []int     // by link: its messages are owner[first+phase·most:], with the most that it carries in a phase
 	most   []int     // by link
 	room   [][]int32 // by phase and link
+	path   []uint8   // by message: its candidate, where it may take another; nil: all have one
 	upto   []int32   // by entry: its messages stand in the first phases, so many; nil: in all
 	owner  []int32   // messages, -1 for none
 	since  []int32   // by message: the placement at which it got its phase
@@ -59,17 +61,17 @@ type ejector struct {
 
 // eject removes the last phases of a schedule one after the other, down to low, and places their
 // messages in the others. It returns the shortest schedule with fewer than high phases, or nil.
-func (p *Problem) eject(g *Schedule, low, high, steps int) *Schedule {
+func (p *Exchange) eject(g *scheduler.Plan, low, high, steps int) *scheduler.Plan {
 	if g.Phases <= low || low < 1 || steps < 0 {
 		return nil
 	}
 	steps = cmp.Or(steps, DefaultSteps)
-	e := p.ejector(g, slices.Repeat([]float64{1}, g.Phases))
+	e := p.ejector(g, slices.Repeat([]float64{1}, g.Phases), slices.Clone(p.path))
 	if e == nil {
 		return nil
 	}
 	limit := min(max(leastSteps, steps*p.Messages()), max(mostSteps, steps))
-	var best *Schedule
+	var best *scheduler.Plan
 	for e.phases > low {
 		e.drop()
 		if !e.settle(limit) {
@@ -77,16 +79,16 @@ func (p *Problem) eject(g *Schedule, low, high, steps int) *Schedule {
 		}
 		if e.phases < high {
 			kept := *e.s
-			kept.phase, kept.Phases, kept.Made = append([]int32(nil), e.s.phase...), e.phases, "ejection"
+			kept.Phase, kept.Path, kept.Phases, kept.Made = slices.Clone(e.s.Phase), slices.Clone(e.path), e.phases, "ejection"
 			best = &kept
 		}
 	}
 	return best
 }
 
-// ejector holds a schedule with phases of some lengths; it is nil where that takes more than mostMemory.
-func (p *Problem) ejector(g *Schedule, lengths []float64) *ejector {
-	e := &ejector{p: p, phases: g.Phases, stride: (g.Phases + 7) &^ 7, random: 1, most: make([]int, len(p.Links))}
+// ejector holds a schedule with phases of some lengths, over paths that may change unless nil; it is nil where that takes more than mostMemory.
+func (p *Exchange) ejector(g *scheduler.Plan, lengths []float64, path []uint8) *ejector {
+	e := &ejector{p: p, path: path, phases: g.Phases, stride: (g.Phases + 7) &^ 7, random: 1, most: make([]int, len(p.Links))}
 	rooms, sum := map[float64][]int32{}, 0
 	for _, x := range lengths[:g.Phases] {
 		if rooms[x] == nil {
@@ -103,14 +105,17 @@ func (p *Problem) ejector(g *Schedule, lengths []float64) *ejector {
 	if e.stride*len(p.Links)+4*sum > mostMemory {
 		return nil
 	}
-	e.s = &Schedule{hosts: g.hosts, phase: append([]int32(nil), g.phase...)}
+	e.s = &scheduler.Plan{Hosts: g.Hosts, Phase: slices.Clone(g.Phase)}
 	e.full, e.first = make([]uint8, e.stride*len(p.Links)), make([]int, len(p.Links))
-	e.cost, e.since = make([]uint8, e.stride), make([]int32, len(g.phase))
-	e.weight = make([]uint8, len(g.phase))
+	e.cost, e.since = make([]uint8, e.stride), make([]int32, len(g.Phase))
+	e.weight = make([]uint8, len(g.Phase))
 	longest := 0
 	p.each(func(entry, src, dst int) {
 		e.weight[src*p.Hosts+dst] = 1
 		longest = max(longest, 2+len(p.between(entry)))
+		for i := range e.count(int32(src*p.Hosts + dst)) {
+			longest = max(longest, 2+len(p.candidates.Of(src*p.Hosts+dst, i)))
+		}
 	})
 	e.limit = uint8(max(1, min(hardest, 255/longest))) // so that a sum of them is a byte
 	sum = 0
@@ -119,7 +124,7 @@ func (p *Problem) ejector(g *Schedule, lengths []float64) *ejector {
 		sum += n * g.Phases
 	}
 	e.owner = slices.Repeat([]int32{-1}, sum)
-	for m, k := range e.s.phase {
+	for m, k := range e.s.Phase {
 		if k != None {
 			e.put(int32(m), int(k))
 		}
@@ -130,8 +135,21 @@ func (p *Problem) ejector(g *Schedule, lengths []float64) *ejector {
 // pass returns the links of a message, until the next call.
 func (e *ejector) pass(m int32) []int32 {
 	src, dst := int(m)/e.p.Hosts, int(m)%e.p.Hosts
-	e.links = append(append(e.links[:0], int32(src), int32(e.p.Hosts+dst)), e.p.between(e.p.entry(src, dst))...)
+	e.links = append(e.links[:0], int32(src), int32(e.p.Hosts+dst))
+	if e.path != nil {
+		e.links = append(e.links, e.p.candidates.Of(int(m), int(e.path[m]))...)
+	} else {
+		e.links = append(e.links, e.p.between(e.p.entry(src, dst))...)
+	}
 	return e.links
+}
+
+// count is how many candidates a message may choose of, 0 where it has its path.
+func (e *ejector) count(m int32) int {
+	if e.path == nil {
+		return 0
+	}
+	return e.p.candidates.Count(int(m))
 }
 
 func (e *ejector) slots(l int32, k int) []int32 {
@@ -156,12 +174,12 @@ func (e *ejector) put(m int32, k int) {
 			}
 		}
 	}
-	e.s.phase[m], e.since[m] = int32(k), e.now
+	e.s.Phase[m], e.since[m] = int32(k), e.now
 }
 
 // take takes a message out of its phase and puts it at the end of the queue.
 func (e *ejector) take(m int32) {
-	k := int(e.s.phase[m])
+	k := int(e.s.Phase[m])
 	for _, l := range e.pass(m) {
 		slots := e.slots(l, k)
 		for i, o := range slots {
@@ -175,14 +193,14 @@ func (e *ejector) take(m int32) {
 	if e.weight[m] < e.limit && below(&e.random, harder) == 0 {
 		e.weight[m]++
 	}
-	e.s.phase[m] = None
+	e.s.Phase[m] = None
 	e.queue = append(e.queue, m)
 }
 
 // drop takes all messages out of the last phase.
 func (e *ejector) drop() {
 	e.phases--
-	for m, k := range e.s.phase {
+	for m, k := range e.s.Phase {
 		if int(k) == e.phases {
 			e.take(int32(m))
 		}
@@ -236,7 +254,11 @@ func (e *ejector) choose(m int32) int {
 	if e.upto != nil {
 		phases = min(phases, int(e.upto[e.p.entry(int(m)/e.p.Hosts, int(m)%e.p.Hosts)]))
 	}
-	least := e.count(links, phases)
+	least := e.weigh(links, phases)
+	if n := e.count(m); n > 1 && least > 0 {
+		least = e.another(m, n, phases, least)
+		links = e.pass(m)
+	}
 	start := below(&e.random, phases)
 	any := -1
 	for more := range uint8(2) {
@@ -274,8 +296,30 @@ func (e *ejector) settled(links []int32, k int) bool {
 	return true
 }
 
-// count sets the weights at some links in each phase, eight phases a word, and returns the least.
-func (e *ejector) count(links []int32, phases int) uint8 {
+// another has a message, which is in no phase, take the candidate whose links weigh least in some phase, the present one
+// among equals, and returns what they weigh. The weights are set.
+func (e *ejector) another(m int32, candidates, phases int, least uint8) uint8 {
+	now := int(e.path[m])
+	best, last, start := now, now, below(&e.random, candidates)
+	for i := range candidates {
+		c := (start + i) % candidates
+		if c == now || least == 0 {
+			continue
+		}
+		e.path[m] = uint8(c)
+		last = c
+		if x := e.weigh(e.pass(m), phases); x < least {
+			best, least = c, x
+		}
+	}
+	if e.path[m] = uint8(best); last != best {
+		e.weigh(e.pass(m), phases)
+	}
+	return least
+}
+
+// weigh sets the weights at some links in each phase, eight phases a word, and returns the least.
+func (e *ejector) weigh(links []int32, phases int) uint8 {
 	words := (phases + 7) / 8 * 8
 	cost := e.cost[:words]
 	copy(cost, e.full[int(links[0])*e.stride:])

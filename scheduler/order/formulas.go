@@ -1,17 +1,21 @@
 package order
 
-import "iter"
+import (
+	"iter"
+
+	"evbench/scheduler"
+)
 
 // LinearShift is the order that programs use, MPI's pairwise exchange among them: in phase k host i
 // sends to host i+k+1, modulo their number.
-func (p *Problem) LinearShift() *Schedule {
+func (p *Exchange) LinearShift() *scheduler.Plan {
 	n := p.Hosts
 	return p.formula("linear-shift", n-1, func(i, k int) int { return (i + k + 1) % n })
 }
 
 // Formulas are the closed forms that apply: linear shift by rank and by switch, shift by
 // host, by port, xor.
-func (p *Problem) Formulas() iter.Seq[*Schedule] {
+func (p *Exchange) Formulas() iter.Seq[*scheduler.Plan] {
 	n := p.Hosts
 	by, at := make([]int, 0, n), make([]int, n) // hosts by switch, and their places
 	leaf := p.from
@@ -23,7 +27,7 @@ func (p *Problem) Formulas() iter.Seq[*Schedule] {
 			by = append(by, int(h))
 		}
 	}
-	return func(yield func(*Schedule) bool) {
+	return func(yield func(*scheduler.Plan) bool) {
 		if n < 2 || !yield(p.LinearShift()) ||
 			!yield(p.formula("linear-shift-by-switch", n-1, func(i, k int) int { return by[(at[i]+k+1)%n] })) {
 			return
@@ -61,9 +65,9 @@ func (p *Problem) Formulas() iter.Seq[*Schedule] {
 }
 
 // adapters is how many each host has, 0 where they have unequally many.
-func (p *Problem) adapters() int {
+func (p *Exchange) adapters() int {
 	each := 0
-	for _, own := range p.ofHosts() {
+	for _, own := range p.Machines() {
 		if n := own[1] - own[0] + 1; each == 0 || n == each {
 			each = n
 		} else {
@@ -73,8 +77,8 @@ func (p *Problem) adapters() int {
 	return each
 }
 
-// ofHosts are the first and the last rank of each host where some have several adapters.
-func (p *Problem) ofHosts() (out [][2]int) {
+// Machines are the first and the last host of each machine where some machines have several.
+func (p *Exchange) Machines() (out [][2]int) {
 	for i, h := range p.host {
 		if i == 0 || h != p.host[i-1] {
 			out = append(out, [2]int{i, i})
@@ -84,13 +88,13 @@ func (p *Problem) ofHosts() (out [][2]int) {
 	return out
 }
 
-func (p *Problem) formula(name string, phases int, to func(host, phase int) int) *Schedule {
-	s := newSchedule(p.Hosts, name)
+func (p *Exchange) formula(name string, phases int, to func(host, phase int) int) *scheduler.Plan {
+	s := scheduler.NewPlan(p.Hosts, name)
 	for k := range phases {
 		used := false
 		for i := range p.Hosts {
 			if dst := to(i, k); dst != i && p.Meets(i, dst) {
-				s.phase[i*p.Hosts+dst], used = int32(s.Phases), true
+				s.Phase[i*p.Hosts+dst], used = int32(s.Phases), true
 			}
 		}
 		if used {

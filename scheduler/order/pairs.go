@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"evbench/internal/lists"
+	"evbench/scheduler"
 )
 
 // A pair is the entries whose messages pass the same two fullest links.
@@ -23,13 +24,13 @@ const resorted = 16
 // byPairs is greedy for exchanges of many hosts: messages are kept by the two fullest links of their path, so that
 // all messages over a full link are passed over at once. Of the links with room, that with most messages left
 // takes a message first, and of its messages one whose second link has most left. O(phases · pairs) at most.
-func (p *Problem) byPairs() *Schedule {
+func (p *Exchange) byPairs() *scheduler.Plan {
 	f := p.filler()
 	f.begin()
-	rate := lists.Make(len(p.Links), func(l int) float64 { return float64(p.Room[l]) * p.Share[l] })
+	rate := lists.Make(len(p.Links), func(l int) float64 { return p.Links[l].Rate() })
 	need := func(l int32) float64 { return float64(f.left[l]) / rate[l] }
 	pairs, order := f.pairs(need)
-	s := newSchedule(p.Hosts, "greedy")
+	s := scheduler.NewPlan(p.Hosts, "greedy")
 	for left := p.Messages(); left > 0; s.Phases++ {
 		f.clear()
 		// Loads change little from one phase to the next, so that this is nearly sorted.
@@ -98,7 +99,7 @@ func (f *filler) pairs(need func(link int32) float64) (pairs [][]*pair, order []
 }
 
 // one places a message of some pairs in the phase, if one fits.
-func (f *filler) one(s *Schedule, pairs []*pair) bool {
+func (f *filler) one(s *scheduler.Plan, pairs []*pair) bool {
 	p := f.p
 	for _, x := range pairs {
 		if !f.room(x.other) {
@@ -138,5 +139,5 @@ func (f *filler) room(l int32) bool {
 	case l < 2*n:
 		return !f.taken[l-n]
 	}
-	return f.used[l] < f.p.Room[l] || f.need != nil
+	return f.used[l] < f.p.Links[l].Room || f.need != nil
 }

@@ -32,7 +32,7 @@ const (
 )
 
 // InOrder is the ring of the hosts in their order, as programs have it.
-func (p *Problem) InOrder() *Ring {
+func (p *Exchange) InOrder() *Ring {
 	r := &Ring{Rings: lists.Of(p.members(), func(m []int32) []int32 { return slices.Clone(m) })}
 	p.measure(r)
 	return r
@@ -42,7 +42,7 @@ func (p *Problem) InOrder() *Ring {
 // is slower. Hosts on one switch follow one another, since their messages pass no link. So a ring is an order of
 // switches, with the host at which each is entered: a greedy order, then moves that take most messages off full
 // links, with a tabu list, until no link is too full.
-func (p *Problem) Ring(least float64) *Ring {
+func (p *Exchange) Ring(least float64) *Ring {
 	best := p.InOrder()
 	for _, target := range p.targets(least) {
 		if target >= best.Step {
@@ -66,7 +66,7 @@ func (p *Problem) Ring(least float64) *Ring {
 }
 
 // members are the adapters of each ring: the first of each host, the second, as many as each host has.
-func (p *Problem) members() (rings [][]int32) {
+func (p *Exchange) members() (rings [][]int32) {
 	if p.host == nil {
 		return [][]int32{lists.Make(p.Hosts, func(i int) int32 { return int32(i) })}
 	}
@@ -85,11 +85,11 @@ func (p *Problem) members() (rings [][]int32) {
 }
 
 // targets are lengths of a step from the least on: those that slow links need for a few messages.
-func (p *Problem) targets(least float64) []float64 {
+func (p *Exchange) targets(least float64) []float64 {
 	out := []float64{least}
-	for l, share := range p.Share {
+	for l, link := range p.Links {
 		for n := int32(1); n <= 2; n++ {
-			if t := p.need(int32(l), n); (share < 1 || n == 2) && t > least {
+			if t := p.need(int32(l), n); (link.Share < 1 || n == 2) && t > least {
 				out = append(out, t)
 			}
 		}
@@ -100,7 +100,7 @@ func (p *Problem) targets(least float64) []float64 {
 }
 
 // measure fills in how long a step lasts, and the link that decides.
-func (p *Problem) measure(r *Ring) {
+func (p *Exchange) measure(r *Ring) {
 	load := make([]int32, len(p.Links))
 	for _, ring := range r.Rings {
 		for i, src := range ring {
@@ -122,7 +122,7 @@ func (p *Problem) measure(r *Ring) {
 
 // A ringSearch is an order of blocks, the members on one switch, with the messages on links.
 type ringSearch struct {
-	p      *Problem
+	p      *Exchange
 	blocks [][]int32 // in the order of the ring; each is entered at its first member and left at its last
 	load   []int32   // of links, also by other rings
 	room   []int32   // messages that a link carries in a step of the target length
@@ -132,10 +132,10 @@ type ringSearch struct {
 }
 
 // search begins with the blocks that each come closest to the one before, where load is already on the links.
-func (p *Problem) search(members, load []int32, target float64, seed uint64) *ringSearch {
+func (p *Exchange) search(members, load []int32, target float64, seed uint64) *ringSearch {
 	x := &ringSearch{p: p, load: load, rng: rand.New(rand.NewPCG(1, seed)), tabu: map[int32]int{}}
 	x.room = lists.Make(len(p.Links), func(l int) int32 {
-		return int32(target*float64(p.Room[l])*p.Share[l] + round)
+		return int32(target*p.Links[l].Rate() + round)
 	})
 	blocks := lists.Groups(members, func(i int32) int32 { return p.block[i] })
 	at, left := blocks[0], blocks[1:]

@@ -1,4 +1,4 @@
-package order
+package minmax
 
 import (
 	"fmt"
@@ -16,6 +16,9 @@ type RingBound struct {
 	Why  string
 }
 
+// tiny is by which part times may differ that are equal.
+const tiny = 1e-9
+
 // boundHosts is up to how many adapters sets of hosts are looked at behind slow cables: some seconds. Above it, each
 // host alone.
 const boundHosts = 1024
@@ -24,14 +27,14 @@ const boundHosts = 1024
 // hosts those of all others over the cables that lead to it. Where no cable is slower than a message, hosts decide,
 // as any other set has as many cables and fewer blocks to receive. Else the set with the largest ratio is found by
 // minimum cuts, for one host of each switch in turn (Dinkelbach's method: the ratio of the cut is the next to try).
-func (p *Problem) BoundRing(net *network.Network, nodes []network.Node) (b RingBound) {
+func BoundRing(net *network.Network, nodes []network.Node, host []int) (b RingBound) {
 	total := float64(len(nodes))
-	g := p.graph(net, nodes)
+	g := cables(net, nodes, host)
 	seen := map[string]bool{}
 	for t, v := range nodes {
-		parts := float64(lists.Many(lists.Count[int](len(nodes)), func(i int) bool { return network.OneHost(p.host, t, i) }))
-		rate := lists.Sum(g.into(t, p, nodes), func(a int) float64 { return g.arcs[a].room })
-		if time := (total - parts) / rate; time > b.Time*(1+round) {
+		parts := float64(lists.Many(lists.Count[int](len(nodes)), func(i int) bool { return network.OneHost(host, t, i) }))
+		rate := lists.Sum(g.into(t, host), func(a int) float64 { return g.arcs[a].room })
+		if time := (total - parts) / rate; time > b.Time*(1+tiny) {
 			b = RingBound{time, fmt.Sprintf("%s receives %s, one a step", net.Name(v), show.Plural(int(total-parts), "block", "blocks"))}
 			if rate != parts {
 				b.Why = fmt.Sprintf("%s receives %s over a cable at %s of the rate of most hosts", net.Name(v), show.Plural(int(total-parts), "block", "blocks"), show.Percent(rate/parts))
@@ -42,10 +45,10 @@ func (p *Problem) BoundRing(net *network.Network, nodes []network.Node) (b RingB
 		return b
 	}
 	for t, v := range nodes {
-		key := fmt.Sprint(net.Leaf(v).Node, p.Share[t])
+		key := fmt.Sprint(net.Leaf(v).Node, net.Rate(network.End{Node: v, Port: 1}))
 		for !seen[key] {
 			inside, time := g.cut(t, b.Time, total)
-			if time <= b.Time*(1+round) {
+			if time <= b.Time*(1+tiny) {
 				break
 			}
 			b = RingBound{time, fmt.Sprintf("the cables to %s are slow", show.Few(lists.Of(inside, func(i int) string { return net.Name(nodes[i]) })))}
@@ -69,8 +72,8 @@ type flowArc struct {
 	back       int
 }
 
-// graph reads the cables of the network. A cable whose rate is not known carries a message in a message time.
-func (p *Problem) graph(net *network.Network, nodes []network.Node) *flowGraph {
+// cables reads the cables of the network. A cable whose rate is not known carries a message in a message time.
+func cables(net *network.Network, nodes []network.Node, host []int) *flowGraph {
 	g := &flowGraph{hosts: len(nodes), of: make([][]int, len(nodes)+net.Switches()+1)}
 	rate := net.MessageRate(nodes)
 	cable := func(a, b int, at network.End) {
@@ -78,14 +81,14 @@ func (p *Problem) graph(net *network.Network, nodes []network.Node) *flowGraph {
 		if r := net.Rate(at); r > 0 && rate > 0 {
 			room = r / rate
 		}
-		g.slow = g.slow || room < 1-round
+		g.slow = g.slow || room < 1-tiny
 		g.join(a, b, room, room)
 	}
 	for i, v := range nodes {
 		leaf := net.Leaf(v)
 		cable(i, len(nodes)+net.Index(leaf.Node), leaf)
 		g.join(len(g.of)-1, i, 1, 0)
-		if i > 0 && network.OneHost(p.host, i-1, i) {
+		if i > 0 && network.OneHost(host, i-1, i) {
 			g.join(i-1, i, math.Inf(1), math.Inf(1))
 		}
 	}
@@ -102,9 +105,9 @@ func (g *flowGraph) join(a, b int, room, back float64) {
 }
 
 // into are the arcs of cables that lead to the host of an adapter.
-func (g *flowGraph) into(t int, p *Problem, nodes []network.Node) (arcs []int) {
-	for i := range nodes {
-		if network.OneHost(p.host, t, i) {
+func (g *flowGraph) into(t int, host []int) (arcs []int) {
+	for i := range g.hosts {
+		if network.OneHost(host, t, i) {
 			for _, a := range g.of[i] {
 				if to := g.arcs[a].to; to >= g.hosts && to < len(g.of)-1 {
 					arcs = append(arcs, g.arcs[a].back)
@@ -156,7 +159,7 @@ func (g *flowGraph) fill(from, to int, room func(arc int) float64) (reached []bo
 		reached[from] = true
 		for next := []int{from}; len(next) > 0 && !reached[to]; next = next[1:] {
 			for _, a := range g.of[next[0]] {
-				if v := g.arcs[a].to; !reached[v] && room(a) > round {
+				if v := g.arcs[a].to; !reached[v] && room(a) > tiny {
 					reached[v], by[v] = true, a
 					next = append(next, v)
 				}

@@ -1,0 +1,167 @@
+// Package balance answers: which of its candidate paths does each message of an exchange take, and in which phase, so that
+// the exchange is short?
+//
+// A message has several candidates where its sender knows several source ports, each of which leads over another spine, or
+// where hosts have several LIDs. First each message takes the path on which links are emptiest (Choose); then package
+// order finds phases over these paths, in which no link has more messages than room, and exchanges paths where that
+// makes room in a phase. Two candidates a message, drawn at
+// random, nearly suffice for links as evenly full as any choice could make them: the power of two choices (Azar, Broder,
+// Karlin and Upfal, "Balanced allocations", STOC 1994), improved by a search.
+//
+// Equal input gives equal output.
+package balance
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"evbench/scheduler"
+	"evbench/scheduler/order"
+)
+
+// Make returns the shortest plan found, with the paths that its messages take (Plan.Path); steps are those of order.Best.
+func Make(p *scheduler.Problem, steps int) *scheduler.Plan {
+	return order.Best(order.New(p, Choose(p)), steps)
+}
+
+// Each message in turn takes the candidate whose links cost least, where a link costs the exponential of its load: with
+// a rising sharpness the fullest links decide (the potential of Plotkin, Shmoys and Tardos, "Fast approximation algorithms
+// for fractional packing and covering problems", 1995, which package minmax takes for routes). sharpness is the exponent of
+// a link as full as the fullest port of a host; passes over all messages follow one another until none moves.
+var sharpness = []float64{2, 8, 32, 128}
+
+const passes = 8
+
+// A chooser moves messages between their candidates.
+type chooser struct {
+	p        *scheduler.Problem
+	of       *scheduler.Candidates
+	messages []int32 // src·Hosts + dst
+	path     []uint8 // by src·Hosts + dst
+	load     []float64
+	rate     []float64
+	add      []float64 // by link: what one message more costs
+	last     []float64 // what the last of its messages costs
+	sharp    float64   // over the load of a host
+}
+
+// Choose returns a candidate for each message, by src·Hosts + dst, such that the fullest link has few messages for its rate.
+// O(messages · candidates · hops).
+func Choose(p *scheduler.Problem) []uint8 {
+	c := newChooser(p)
+	best, least := append([]uint8(nil), c.path...), c.fullest()
+	for _, sharp := range sharpness {
+		c.sharp = sharp / c.hosts()
+		for l := range c.load {
+			c.price(int32(l))
+		}
+		for range passes {
+			moved := c.pass()
+			if most := c.fullest(); most <= least {
+				best, least = append(best[:0], c.path...), most
+			}
+			if !moved {
+				break
+			}
+		}
+	}
+	return best
+}
+
+// newChooser gives each message the candidate that is emptiest so far, in a random order.
+func newChooser(p *scheduler.Problem) *chooser {
+	n := len(p.Links)
+	c := &chooser{p: p, of: p.Lay(), path: make([]uint8, p.Hosts*p.Hosts), load: make([]float64, n), rate: make([]float64, n), add: make([]float64, n), last: make([]float64, n)}
+	for l, link := range p.Links {
+		c.rate[l] = link.Rate()
+	}
+	p.Each(func(src, dst int) {
+		c.load[src]++
+		c.load[p.Hosts+dst]++
+		c.messages = append(c.messages, int32(src*p.Hosts+dst))
+	})
+	rng := rand.New(rand.NewPCG(1, 1))
+	rng.Shuffle(len(c.messages), func(i, j int) { c.messages[i], c.messages[j] = c.messages[j], c.messages[i] })
+	for _, m := range c.messages {
+		best, least := 0, math.Inf(1)
+		for i := range c.of.Count(int(m)) {
+			most := 0.0
+			for _, l := range c.of.Of(int(m), i) {
+				most = max(most, (c.load[l]+1)/c.rate[l])
+			}
+			if most < least {
+				best, least = i, most
+			}
+		}
+		c.path[m] = uint8(best)
+		for _, l := range c.of.Of(int(m), best) {
+			c.load[l]++
+		}
+	}
+	return c
+}
+
+// hosts is the load of the fullest port of a host, for its rate, at least 1.
+func (c *chooser) hosts() float64 {
+	most := 1.0
+	for l := range 2 * c.p.Hosts {
+		most = max(most, c.load[l]/c.rate[l])
+	}
+	return most
+}
+
+func (c *chooser) fullest() (most float64) {
+	for l := 2 * c.p.Hosts; l < len(c.load); l++ {
+		most = max(most, c.load[l]/c.rate[l])
+	}
+	return most
+}
+
+func (c *chooser) price(l int32) {
+	c.last[l] = math.Exp(c.sharp*c.load[l]/c.rate[l]) / c.rate[l]
+	c.add[l] = math.Exp(c.sharp*(c.load[l]+1)/c.rate[l]) / c.rate[l]
+}
+
+// pass has each message take its cheapest candidate.
+func (c *chooser) pass() (moved bool) {
+	for _, m := range c.messages {
+		now := int(c.path[m])
+		own := c.of.Of(int(m), now)
+		best, least := now, 0.0
+		for _, l := range own {
+			least += c.last[l]
+		}
+		least *= 1 - 1e-9
+		for i := range c.of.Count(int(m)) {
+			if i == now {
+				continue
+			}
+			cost := 0.0
+			for _, l := range c.of.Of(int(m), i) {
+				if slices.Contains(own, l) {
+					cost += c.last[l]
+				} else {
+					cost += c.add[l]
+				}
+			}
+			if cost < least {
+				best, least = i, cost
+			}
+		}
+		if best == now {
+			continue
+		}
+		moved = true
+		c.path[m] = uint8(best)
+		for _, l := range own {
+			c.load[l]--
+			c.price(l)
+		}
+		for _, l := range c.of.Of(int(m), best) {
+			c.load[l]++
+			c.price(l)
+		}
+	}
+	return moved
+}
