@@ -125,6 +125,7 @@ func fabricFields(f *Fabric) group {
 		{"rate", to(f, either(enum(Auto), withUnit("Tbit/s", "Gbit/s", "Mbit/s", "kbit/s", "bit/s")), f.withRate).flag("link `RATE`, such as 100Mbit/s, or auto: lab and emulate find out what this machine can carry"), "of each direction of each link, such as 100Mbit/s; auto: what the machine can carry"},
 		{"mtu", whole(&f.MTU, 576, 65_535), "bytes"},
 		{"workers", choice(&f.Workers, "way to run workers", Threads, Processes), "all servers in one process, or one process each"},
+		{"hash", choice(&f.Hash, "hash", HashHeaders, HashAddresses, HashAlike), "what the lab's switches hash under routing ecmp; alike: headers, and all switches with one seed"},
 		{"lossless", nested(either(onOff(nil).shape, object(losslessFields(&f.Lossless)))), "the network has credits, as InfiniBand has"},
 		{"routes", nested(object(routesFields(&Routes{}), "kind")), "who puts the routes of cases into a network of hosts"},
 	}

@@ -181,7 +181,7 @@ func (d *document) fill(f field, o *topology.Options) bool {
 
 // fabric reports whether the link rate is settled: known, or known not to be.
 func (d *document) fabric(at field, s *Scenario) bool {
-	s.Fabric = Fabric{Kind: Lab, MTU: defaultMTU, Workers: Threads}
+	s.Fabric = Fabric{Kind: Lab, MTU: defaultMTU, Workers: Threads, Hash: HashHeaders}
 	f, good := d.section(at.InFull("kind"), fabricFields(&s.Fabric))
 	s.Fabric.Lossless = d.lossless(f.Get("lossless"))
 	d.routes(f.Get("routes"), &s.Fabric)

@@ -26,7 +26,7 @@ const small = "topology: FT(2;4,4)\n"
 
 func TestDefaults(t *testing.T) {
 	s := read(t, small+"cases: [{schedule: linear-shift}]\n")
-	fabric := scenario.Fabric{Kind: "lab", Rate: 100_000_000, AutoRate: true, MTU: 9000, Workers: "threads", Lossless: s.Fabric.Lossless}
+	fabric := scenario.Fabric{Kind: "lab", Rate: 100_000_000, AutoRate: true, MTU: 9000, Workers: "threads", Hash: "headers", Lossless: s.Fabric.Lossless}
 	expect.True(t, s.Name == "test" && s.Tree.Notation() == "FT(2;4,4)" && s.Fabric == fabric,
 		"name %q, tree %s, fabric %+v", s.Name, s.Tree.Notation(), s.Fabric)
 	x := s.Fabric.Lossless
@@ -205,7 +205,7 @@ cases:
   - {mode: synch}
   - {failures: [leaf9-spine1]}
 `))
-	want := `bad.yaml:3: fabric.rte: unknown field; did you mean rate? there are kind, lossless, mtu, rate, routes, workers
+	want := `bad.yaml:3: fabric.rte: unknown field; did you mean rate? there are hash, kind, lossless, mtu, rate, routes, workers
 bad.yaml:4: duration: duration "ten": write a number and one of us, ms, s, m, h, such as 10s
 bad.yaml:6: cases[0].mode: no mode "synch"; there are synchronised, unsynchronised, free-running, ordered
 bad.yaml:7: cases[1].failures[0]: no link "leaf9-spine1"; FT(2;4,4) has leaf0..leaf3 and spine0..spine3`

@@ -62,6 +62,13 @@ const (
 	Processes = "processes" // one process each
 )
 
+// What chooses among the next hops of routing ecmp in the lab.
+const (
+	HashHeaders   = "headers"
+	HashAddresses = "addresses"
+	HashAlike     = "alike"
+)
+
 // Fabric describes the network for event building.
 type Fabric struct {
 	Kind     string
@@ -69,6 +76,7 @@ type Fabric struct {
 	AutoRate bool      // Rate is DefaultRate until it has been found out what the machine can carry; see SettleRate
 	MTU      int
 	Workers  string // Threads or Processes
+	Hash     string // of the lab's switches under routing ecmp: HashHeaders, HashAddresses or HashAlike
 	Lossless Lossless
 	Routes   Routes // hosts: who puts the routes of a case into the network
 }

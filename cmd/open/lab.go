@@ -41,6 +41,8 @@ func init() {
 	here[scenario.Lab] = Here{Open: openLab, Namespaces: true, Workers: (&labFabric{}).workers}
 }
 
+var hashes = map[string]lab.Hash{scenario.HashHeaders: lab.HashHeaders, scenario.HashAddresses: lab.HashAddresses, scenario.HashAlike: lab.HashAlike}
+
 func openLab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	if transport.Of(s.Transport).Launched {
 		if err := errors.Join(Missing(s.Transport), missingTool()); err != nil {
@@ -48,7 +50,7 @@ func openLab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 		}
 	}
 	o := lab.Options{
-		Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU, Phase: s.Event.Phase,
+		Tree: s.Tree, Hash: hashes[s.Fabric.Hash], Rate: s.Fabric.Rate, MTU: s.Fabric.MTU, Phase: s.Event.Phase,
 		MPI: transport.Of(s.Transport).Launched, Packets: slices.ContainsFunc(s.Cases, func(c scenario.Case) bool { return c.Routing == routing.Spray }),
 	}
 	n, _ := s.Network.(*anyshape.Network)

@@ -83,15 +83,6 @@ type address struct {
 
 var gateway = netip.AddrFrom4([4]byte{169, 254, 0, 1})
 
-// cable returns the address of the lower or the upper end of a cable between switches.
-func (b *Batch) cable(l topology.Link, upper bool) netip.Addr {
-	at := uint32(172<<24|16<<16) + 2*uint32(b.tree.LinkID(l))
-	if upper {
-		at++
-	}
-	return netip.AddrFrom4([4]byte{byte(at >> 24), byte(at >> 16), byte(at >> 8), byte(at)})
-}
-
 func (b *Batch) addresses(n companion.Node) []address {
 	t := b.tree
 	var out []address
@@ -107,7 +98,7 @@ func (b *Batch) addresses(n companion.Node) []address {
 	for port := range t.SwitchPorts(int(n)) {
 		iface := companion.PeerName(t, n, companion.Port(port))
 		if l, upper, ok := t.LinkAt(int(n), port); ok {
-			out = append(out, address{iface, netip.PrefixFrom(b.cable(l, upper), 31), "cable"})
+			out = append(out, address{iface, netip.PrefixFrom(b.addr.Cable(l, upper), 31), "cable"})
 		} else if port < t.On(int(n)) {
 			out = append(out, address{iface, netip.PrefixFrom(gateway, 32), "gateway"})
 		}
@@ -123,7 +114,7 @@ func Switches(t *topology.Tree) map[string]string {
 	if !room(t) {
 		return out
 	}
-	b := &Batch{tree: t}
+	b := &Batch{tree: t, addr: lab.Addresses{Tree: t}}
 	for n := range t.Switches() {
 		for _, a := range b.addresses(companion.Node(n)) {
 			if a.prefix.Addr() != gateway {
@@ -179,7 +170,7 @@ func (b *Batch) hop(n companion.Node, p companion.Port) string {
 	case int(n) >= b.tree.Switches():
 		return fmt.Sprintf(" via %s dev %s onlink", gateway, iface)
 	case ok:
-		return fmt.Sprintf(" via %s dev %s", b.cable(l, !upper), iface)
+		return fmt.Sprintf(" via %s dev %s", b.addr.Cable(l, !upper), iface)
 	default:
 		return fmt.Sprintf(" dev %s scope link", iface)
 	}

@@ -285,6 +285,28 @@ func TestSpray(t *testing.T) {
 	}
 }
 
+// Connections between two servers that differ only in ports share their spine where addresses are hashed, and
+// use all spines where headers are.
+func TestHash(t *testing.T) {
+	const size, src, dst, connections = 1 << 18, 0, 7, 24
+	p := newPlan(t, newTree(t, 4, 2), routing.ECMP)
+	for hash, spines := range map[lab.Hash]int{lab.HashHeaders: 4, lab.HashAlike: 4, lab.HashAddresses: 1} {
+		l := expect.Value(lab.Start(t.Context(), lab.Options{Tree: p.Tree, Hash: hash}))(t)
+		expect.Must(t, expect.Err(companion.Install(t.Context(), NewTarget(l), p, l.Addresses())))
+		for range connections {
+			expect.Must(t, transfer(t.Context(), l, src, dst, companion.Single, make([]byte, size)))
+		}
+		used := 0
+		for _, n := range upwards(t, l, p.Tree, 0) {
+			if n > size/2 {
+				used++
+			}
+		}
+		expect.Equal(t, used, spines, "hash %d: %d connections use: spines", hash, connections)
+		expect.OK(t, l.Close())
+	}
+}
+
 // upwards returns how many bytes a leaf has sent to each spine.
 func upwards(t *testing.T, l *lab.Lab, tree *topology.Tree, leaf int) []uint64 {
 	t.Helper()

@@ -21,6 +21,7 @@ type Lab struct {
 	home  int // the namespace of all other threads
 	rate  unit.Rate
 	mpi   bool
+	hash  Hash
 	nodes []namespace
 
 	mu       sync.Mutex   // serialises link changes; guards down and commands
@@ -46,7 +47,7 @@ func Start(ctx context.Context, o Options) (*Lab, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lab: %w", err)
 	}
-	b := &Lab{layout: newLayout(o), home: home, rate: o.Rate, mpi: o.MPI, down: map[int]bool{}, filters: map[Node]*conn{}}
+	b := &Lab{layout: newLayout(o), home: home, rate: o.Rate, mpi: o.MPI, hash: o.Hash, down: map[int]bool{}, filters: map[Node]*conn{}}
 	return b.start(ctx)
 }
 
@@ -115,7 +116,7 @@ func (b *Lab) addNode(n Node) (err error) {
 	}
 	settings := append(slices.Clone(serverSysctls), rtoMin(b.servers(), b.rate))
 	if int(n) < b.switches() {
-		settings = switchSysctls
+		settings = append(slices.Clone(switchSysctls), b.hash.settings(n)...)
 	}
 	if err := set(everySysctls); err != nil {
 		return err
@@ -181,9 +182,31 @@ func (b *Lab) raise(e, other end) error {
 	return nil
 }
 
+// addCableAddresses gives each end of a link between switches the address by which its switch answers probes.
+func (b *Lab) addCableAddresses() error {
+	if b.links == nil {
+		return nil
+	}
+	for _, c := range b.cables {
+		for _, e := range c.ends {
+			l, upper, ok := b.linkAt(e.node, e.index)
+			if !ok {
+				continue
+			}
+			if err := b.nodes[e.node].addAddress(e.index, Addresses{b.links}.Cable(l, upper)); err != nil {
+				return fmt.Errorf("%s: add the address of %s: %w", b.names[e.node], b.links.LinkName(l), err)
+			}
+		}
+	}
+	return nil
+}
+
 // addAddresses gives each server its address on every path. The address for single-path routes is
 // first: it is the default source.
 func (b *Lab) addAddresses(ctx context.Context) error {
+	if err := b.addCableAddresses(); err != nil {
+		return err
+	}
 	for r := range b.servers() {
 		if err := ctx.Err(); err != nil {
 			return err

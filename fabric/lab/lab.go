@@ -34,11 +34,24 @@ type Options struct {
 	// Packets makes senders hand over single packets of the MTU, instead of up to 64 KiB that stay
 	// together on their way: spraying is then by packet.
 	Packets bool
+	// Hash is what switches hash that have several next hops.
+	Hash Hash
 	// MPI: servers run a library that takes all addresses of an interface for paths, and uses the
 	// default congestion control. So the addresses that choose a path are on lo, and routes set the
 	// value of Congestion.
 	MPI bool
 }
+
+// A Hash is what chooses one of several next hops.
+type Hash int
+
+// The hashes: of the header of a packet with ports, each switch with a seed of its own; of its two addresses; of the
+// header, all switches with one seed, so that two levels of them choose alike.
+const (
+	HashHeaders Hash = iota
+	HashAddresses
+	HashAlike
+)
 
 // A Graph is switches, by name, with a number of ports each, the switch and port of each server, and the
 // cables between switches. Times says how many times Rate a cable has, nil: once. Links is a tree of which

@@ -35,6 +35,15 @@ func (a Addresses) Path(path int) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, pathByte(path), 0, 0}), 16)
 }
 
+// Cable returns the address of the lower or the upper end of a link between switches, from 172.16.0.0/12 upwards.
+func (a Addresses) Cable(l topology.Link, upper bool) netip.Addr {
+	at := uint32(172<<24|16<<16) + 2*uint32(a.Tree.LinkID(l))
+	if upper {
+		at++
+	}
+	return netip.AddrFrom4([4]byte{byte(at >> 24), byte(at >> 16), byte(at >> 8), byte(at)})
+}
+
 func pathByte(path int) byte {
 	if path < 0 {
 		return singlePath

@@ -82,18 +82,17 @@ var (
 		{"ipv4/conf/all/rp_filter", "0"},
 		{"ipv4/conf/default/rp_filter", "0"},
 	}
-	// fib_multipath_hash_policy 0 hashes only addresses. It is the kernel's default, and so the
-	// ecmp of an unchanged configuration; all connections between two addresses then share a path,
-	// as the plan's cost model assumes. ignore_routes_with_linkdown stays off, also the default:
-	// until the companion has replaced the routes over a lost link, packets on it are dropped and
-	// counted there instead of vanishing in the IP layer. icmp_ratelimit 0: each attempt on a dead
-	// path gets an answer, not one a second.
+	// ignore_routes_with_linkdown stays off, the default: until the companion has replaced the
+	// routes over a lost link, packets on it are dropped and counted there instead of vanishing in
+	// the IP layer. icmp_ratelimit 0: each attempt on a dead path gets an answer, not one a second.
+	// icmp_errors_use_inbound_ifaddr: a packet whose TTL ends here is answered from the interface by
+	// which it came, as hardware does, and so names a cable.
 	switchSysctls = []sysctl{
 		{"ipv4/ip_forward", "1"},
 		{"ipv4/conf/all/send_redirects", "0"},
 		{"ipv4/conf/default/send_redirects", "0"},
-		{"ipv4/fib_multipath_hash_policy", "0"},
 		{"ipv4/icmp_ratelimit", "0"},
+		{"ipv4/icmp_errors_use_inbound_ifaddr", "1"},
 		{"ipv4/conf/all/ignore_routes_with_linkdown", "0"},
 		{"ipv4/conf/default/ignore_routes_with_linkdown", "0"},
 	}
@@ -107,6 +106,26 @@ var (
 		{"ipv4/tcp_retries2", "255"},
 	}
 )
+
+// settings are how a switch chooses among several next hops. Policy 3 reads the fields 0x37 of each
+// packet: addresses, protocol and ports, as hardware does. Policy 1 would take the hash that the
+// sender's socket drew, if the packet never left this machine: the same five-tuple then goes several
+// ways. Each switch has a seed of its own, always the same, except HashAlike: switches of one kind with
+// default settings send all that they have in common one way. Kernels before 6.11 have one seed.
+func (h Hash) settings(n Node) []sysctl {
+	if h == HashAddresses {
+		return []sysctl{{"ipv4/fib_multipath_hash_policy", "0"}}
+	}
+	seed := 1
+	if h == HashHeaders {
+		seed += int(n)
+	}
+	return []sysctl{
+		{"ipv4/fib_multipath_hash_policy", "3"},
+		{"ipv4/fib_multipath_hash_fields", "0x37"},
+		{hashSeedKey, strconv.Itoa(seed)},
+	}
+}
 
 // rtoMin is a server's shortest retransmission time-out. When all others begin to send to it at
 // once, the queues fill before TCP has adapted, and waiting segments would be sent twice. The
@@ -124,6 +143,8 @@ func rtoMin(servers int, rate unit.Rate) sysctl {
 const (
 	rtoMinKey = "ipv4/tcp_rto_min_us"
 	rtoMaxKey = "ipv4/tcp_rto_max_ms"
+
+	hashSeedKey = "ipv4/fib_multipath_hash_seed"
 )
 
 // set writes settings of the calling thread's namespace. A kernel without IPv6 has no IPv6 settings
@@ -131,7 +152,7 @@ const (
 func set(settings []sysctl) error {
 	for _, s := range settings {
 		err := os.WriteFile("/proc/sys/net/"+s.key, []byte(s.value), 0)
-		if os.IsNotExist(err) && (strings.HasPrefix(s.key, "ipv6/") || s.key == rtoMinKey || s.key == rtoMaxKey) {
+		if os.IsNotExist(err) && (strings.HasPrefix(s.key, "ipv6/") || s.key == rtoMinKey || s.key == rtoMaxKey || s.key == hashSeedKey) {
 			continue
 		}
 		if err != nil {

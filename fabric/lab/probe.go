@@ -90,7 +90,9 @@ func probeSteps(mode Mode, f facts) []Check {
 			return c.addCable(cable{times: 1, ends: [2]end{{name: "near", index: near, mac: mac(0, 0)}, {name: "far", index: far, mac: mac(0, 1)}}}, ns, 9000, s)
 		}},
 		{checkBucket, func() error { return c.addBucket(near, s) }},
-		{checkSysctl, func() error { return errors.Join(set(everySysctls), set(switchSysctls), set(serverSysctls)) }},
+		{checkSysctl, func() error {
+			return errors.Join(set(everySysctls), set(switchSysctls), set(HashHeaders.settings(0)), set(serverSysctls))
+		}},
 		{checkMultipath, func() error { return c.addMultipath(near, far) }},
 	}
 	var checks []Check
