@@ -91,9 +91,14 @@ func otherRates(t *topology.Tree, r topology.Rates) string {
 // treeAndHosts returns the tree given by the flags and, if it is from a file, its hosts and slow
 // links.
 func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, rates topology.Rates, err error) {
+	return treeOf(c, nil)
+}
+
+// treeOf is treeAndHosts with the hosts of a job; nil: those of --hosts, or all.
+func treeOf(c *cli.Context, job *network.Job) (t *topology.Tree, hosts []plan.Host, rates topology.Rates, err error) {
 	var places *network.Places // of a file
 	if _, missing := os.Stat(c.String("topology")); missing == nil || c.IsSet("hosts") {
-		t, places, hosts, rates, err = fileTree(c)
+		t, places, hosts, rates, err = fileTree(c, job)
 	} else {
 		t, err = written(c, "topology")
 	}
@@ -150,8 +155,8 @@ func written(c *cli.Context, flag string) (*topology.Tree, error) {
 	return t, usage(err)
 }
 
-// fileTree finds the tree in a file, with the hosts of --hosts, or all hosts.
-func fileTree(c *cli.Context) (t *topology.Tree, places *network.Places, hosts []plan.Host, rates topology.Rates, err error) {
+// fileTree finds the tree in a file, with the hosts of a job; nil: with those of --hosts, or all hosts.
+func fileTree(c *cli.Context, only *network.Job) (t *topology.Tree, places *network.Places, hosts []plan.Host, rates topology.Rates, err error) {
 	for _, flag := range []string{"fill", "spines"} {
 		if c.IsSet(flag) {
 			return nil, nil, nil, rates, usagef("--%s: not with a file, which states it", flag)
@@ -167,7 +172,13 @@ func fileTree(c *cli.Context) (t *topology.Tree, places *network.Places, hosts [
 		return nil, nil, nil, rates, usagef("--topology %s: %w", src, err)
 	}
 	flags, ranks, job := []string{"-t", src}, 1, network.AllHosts(s.Whole)
-	if c.IsSet("hosts") {
+	switch {
+	case only != nil:
+		job = *only
+		if p, err = p.For(s.Whole, job.Nodes); err != nil {
+			return nil, nil, nil, rates, usage(err)
+		}
+	case c.IsSet("hosts"):
 		job, err = netfile.ReadHosts(c.String("hosts"), s.Whole)
 		if err == nil {
 			flags, ranks = append(flags, "--hosts", c.String("hosts")), job.Slots
@@ -181,7 +192,7 @@ func fileTree(c *cli.Context) (t *topology.Tree, places *network.Places, hosts [
 		n.Flags = flags
 	}
 	above := s.Whole.AboveNote()
-	if c.IsSet("hosts") {
+	if c.IsSet("hosts") || only != nil {
 		above = ""
 	}
 	several := ""
