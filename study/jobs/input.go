@@ -15,6 +15,7 @@ import (
 	"evbench/companion"
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
+	"evbench/internal/show"
 	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/site/network"
@@ -51,7 +52,7 @@ func NewFollowing(o Options) (*Following, error) {
 	if f.Network, err = o.network(); err != nil {
 		return nil, proc.Usage(err)
 	}
-	f.Source = cmp.Or(f.Source, o.Discover)
+	f.Source, f.From = cmp.Or(f.Source, o.Discover), cmp.Or(o.Queue, o.List)
 	f.List, err = o.list()
 	return f, proc.Usage(err)
 }
@@ -69,6 +70,9 @@ func Once(ctx context.Context, f *Following, last string) (*Routed, error) {
 	}
 	r := NewRouted(f.Source)
 	p := r.Place(n, list, f.Classes)
+	if r.Jobs+r.OneSwitch == 0 && len(r.Unknown) > 0 {
+		return nil, proc.Usage(fmt.Errorf("%s: no host of its jobs is in the network %s: %s", f.From, f.Source, show.Few(r.Unknown)))
+	}
 	if last != "" {
 		if r.Change, err = changeSince(last, list); err != nil {
 			return nil, proc.Usage(err)

@@ -169,6 +169,7 @@ func (r *Routed) WriteText(w io.Writer) error {
 // and compares the hosts of the others with the last time. In addition it checks the network.
 type Following struct {
 	Source  string // what the network is called
+	From    string // the file of the jobs, or the command that prints them, for messages
 	Classes *Classes
 	Lanes   int // as for Route
 
