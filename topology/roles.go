@@ -77,7 +77,7 @@ func roleItems(list string) ([]string, error) {
 
 // chosen returns the servers in a list, by rank.
 func (t *Tree) chosen(role, list string) ([]bool, error) {
-	in, none := make([]bool, t.Servers()), true
+	in := make([]bool, t.Servers())
 	items, err := roleItems(list)
 	if err != nil {
 		return nil, fmt.Errorf("%ss: %w", role, err)
@@ -92,7 +92,7 @@ func (t *Tree) chosen(role, list string) ([]bool, error) {
 		}
 		if ranks := t.hosted(item); m == nil && len(ranks) > 0 {
 			for _, rank := range ranks {
-				in[rank], none = true, false
+				in[rank] = true
 			}
 			continue
 		}
@@ -103,39 +103,47 @@ func (t *Tree) chosen(role, list string) ([]bool, error) {
 		if m == nil {
 			return nil, fmt.Errorf("%ss %q: write servers and leaves, such as server0-11,leaf3", role, item)
 		}
-		first, _ := strconv.Atoi(m[2])
-		last := first
-		if m[3] != "" {
-			last, _ = strconv.Atoi(m[3])
-		}
-		most := t.leaves - 1
-		if m[1] != "leaf" {
-			m[1], most = "server", t.leaves*t.ports-1
-		}
-		if first > last {
-			return nil, fmt.Errorf("%ss %q: the first is above the last", role, item)
-		}
-		if last > most {
-			return nil, fmt.Errorf("%ss %q: %s has %s0..%s%d", role, item, t.Notation(), m[1], m[1], most)
-		}
-		for i := first; i <= last; i++ {
-			from, to := i, i+1
-			if m[1] == "leaf" {
-				from, to = i*t.ports, i*t.ports+t.fill[i]
-			}
-			for position := from; position < to; position++ {
-				rank, ok := t.Rank(position)
-				if !ok {
-					return nil, fmt.Errorf("%ss %q: there is no server%d: leaf%d has %d servers", role, item, position, position/t.ports, t.fill[position/t.ports])
-				}
-				in[rank], none = true, false
-			}
+		if err := t.take(in, role, item, m); err != nil {
+			return nil, err
 		}
 	}
-	if none {
+	if !slices.Contains(in, true) {
 		return nil, fmt.Errorf("%ss %q: no server is on these leaves", role, list)
 	}
 	return in, nil
+}
+
+// take marks the servers of an item, of which m are the parts: server or leaf, the first and, if there are several, the last.
+func (t *Tree) take(in []bool, role, item string, m []string) error {
+	kind, most := "server", t.leaves*t.ports-1
+	if m[1] == "leaf" {
+		kind, most = "leaf", t.leaves-1
+	}
+	first, _ := strconv.Atoi(m[2])
+	last := first
+	if m[3] != "" {
+		last, _ = strconv.Atoi(m[3])
+	}
+	if first > last {
+		return fmt.Errorf("%ss %q: the first is above the last", role, item)
+	}
+	if last > most {
+		return fmt.Errorf("%ss %q: %s has %s0..%s%d", role, item, t.Notation(), kind, kind, most)
+	}
+	for i := first; i <= last; i++ {
+		from, to := i, i+1
+		if kind == "leaf" {
+			from, to = i*t.ports, i*t.ports+t.fill[i]
+		}
+		for position := from; position < to; position++ {
+			rank, ok := t.Rank(position)
+			if !ok {
+				return fmt.Errorf("%ss %q: there is no server%d: leaf%d has %d servers", role, item, position, position/t.ports, t.fill[position/t.ports])
+			}
+			in[rank] = true
+		}
+	}
+	return nil
 }
 
 // hosted returns the servers for a name of the network: those on a host, with or without its domain,

@@ -314,13 +314,7 @@ func (r *runner) act(ctx context.Context, g *errgroup.Group, a failover.Action) 
 			reply(answer{event: failover.Installed{ID: a.ID, Changed: n, Err: err}})
 		})
 	case failover.Hold:
-		switch {
-		case r.Workers == nil:
-		case a.ID == 0:
-			r.Workers.Hold(nil)
-		default:
-			r.Workers.Hold(r.made.plan)
-		}
+		r.hold(a)
 	case failover.Update:
 		p := r.made.plan
 		begin(func(ctx context.Context, reply func(answer)) { r.update(ctx, a.ID, p, reply) })
@@ -346,6 +340,17 @@ func (r *runner) act(ctx context.Context, g *errgroup.Group, a failover.Action) 
 		if r.Stop != nil {
 			r.Stop(a.Reason)
 		}
+	}
+}
+
+// hold has the workers wait for the plan that was made; without an ID they wait for none.
+func (r *runner) hold(a failover.Hold) {
+	switch {
+	case r.Workers == nil:
+	case a.ID == 0:
+		r.Workers.Hold(nil)
+	default:
+		r.Workers.Hold(r.made.plan)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -68,21 +69,32 @@ type goPackage struct {
 type house struct {
 	ring  map[string]string
 	place map[string]int
+	lines map[string]int // the most of a ring
+	names map[string]int // the most that a top folder exports
 }
 
-// folders reads rings.txt: a ring, then its top folders.
+// folders reads rings.txt: a ring and how many lines it may have, then its top folders and how many names each may export.
 func folders(t *testing.T) house {
 	t.Helper()
-	h := house{map[string]string{}, map[string]int{}}
+	h := house{map[string]string{}, map[string]int{}, map[string]int{}, map[string]int{}}
 	for line := range strings.Lines(string(expect.Value(os.ReadFile("rings.txt"))(t))) {
-		words := strings.Fields(line)
-		for i, folder := range words[1:] {
-			if h.ring[folder] != "" {
-				t.Errorf("rings.txt has %s in two places", folder)
+		ring := ""
+		for i, word := range strings.Fields(line) {
+			name, number, _ := strings.Cut(word, "=")
+			most := 0
+			if number != "" {
+				most = expect.Value(strconv.Atoi(number))(t)
 			}
-			h.ring[folder] = words[0]
-			if words[0] == "core" {
-				h.place[folder] = i
+			if i == 0 {
+				ring, h.lines[name] = name, most
+				continue
+			}
+			if h.ring[name] != "" {
+				t.Errorf("rings.txt has %s in two places", name)
+			}
+			h.ring[name], h.names[name] = ring, most
+			if ring == "core" {
+				h.place[name] = i
 			}
 		}
 	}
