@@ -27,9 +27,16 @@ var levelLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(\d+|0x[0-9a-fA-F]+)\s+(\d+)\s+(?:.*\bsl\.+)?(0x[0-9a-fA-F]+|\d+)$`)
 })
 
+// pathDump is a line of OpenSM's opensm-path-records.dump: a source, or one of its destination LIDs and its level.
+var pathDump = sync.OnceValues(func() (source, route *regexp.Regexp) {
+	return regexp.MustCompile(`^(?:Channel Adapter|Switch|Router) (0x[0-9a-f]+),`), regexp.MustCompile(`^0x([0-9a-fA-F]+)\s*:\s*(\d+)\s*(?::|$)`)
+})
+
 // ReadLevels reads the service levels of the routes, each of which is taken for the virtual lane of its number: path
-// records as saquery PR prints them, or a line each, LID LID … sl…0xN, or GUID LID LEVEL of ibdiagnet's --psl. Pairs
-// of other nodes than hosts are skipped. Checked against saquery of infiniband-diags 44; --psl after the source of a public parser.
+// records as saquery PR prints them, or a line each, LID LID … sl…0xN; lines "0xGUID LID LEVEL", the --psl of ibdmchk and ibdiagnet,
+// with GUIDs of nodes; or opensm-path-records.dump of OpenSM's plugin dump_pr, with GUIDs of ports. Pairs of other nodes than
+// hosts are skipped. Checked against saquery of infiniband-diags 44; the others after the sources of ibutils (Fabric.cpp,
+// parsePSLFile) and of the plugin.
 func (t *Tables) ReadLevels(r io.Reader) error {
 	l := &levels{of: make([]uint16, len(t.ports)), hosts: make([]uint64, (t.Net.Hosts()*t.LIDs+63)/64)}
 	own, ports := owners(t.Net), map[uint64]network.Node{}
@@ -37,12 +44,18 @@ func (t *Tables) ReadLevels(r io.Reader) error {
 		ports[t.Net.Info(v).Port], ports[t.Net.Info(v).GUID] = v, v
 	}
 	in, found := bufio.NewScanner(r), false
-	record := map[string]string{}
+	record, source := map[string]string{}, ""
+	head, route := pathDump()
 	for line := 1; in.Scan(); line++ {
 		from, to, level, ok := record["slid"], record["dlid"], "", false
 		text := strings.TrimSpace(in.Text())
 		if m := levelLine().FindStringSubmatch(text); m != nil {
 			from, to, level, ok = m[1], m[2], m[3], true
+		} else if m := head.FindStringSubmatch(text); m != nil {
+			source = m[1]
+		} else if m := route.FindStringSubmatch(text); m != nil && source != "" {
+			lid, _ := strconv.ParseUint(m[1], 16, 32)
+			from, to, level, ok = source, strconv.FormatUint(lid, 10), m[2], true
 		} else if key, value, is := strings.Cut(text, "."); is {
 			value = strings.TrimLeft(value, ".")
 			record[key] = value
@@ -62,7 +75,7 @@ func (t *Tables) ReadLevels(r io.Reader) error {
 		return err
 	}
 	if !found {
-		return errors.New("no service level in it: give what saquery PR prints of each pair, or lines SLID DLID SL")
+		return errors.New("no service level in it: give what saquery PR prints of each pair, lines SLID DLID SL, or opensm-path-records.dump")
 	}
 	t.sl, t.NoLanes = l, false
 	t.unleveled(own)

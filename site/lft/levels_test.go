@@ -36,7 +36,14 @@ func TestLevels(t *testing.T) {
 		return fmt.Sprintf("PathRecord dump:\n\t\tdlid....................%d\n\t\tslid....................%d\n\t\tsl......................0x%x\n", dst, src, level)
 	}
 	psl := func(src, dst, level int) string {
-		return fmt.Sprintf("0x%x %d %d\n", ring.Info(network.Node(src-1)).GUID, dst, level)
+		return fmt.Sprintf("0x%016x %d %d\n", ring.Info(network.Node(src-1)).GUID, dst, level)
+	}
+	dump := func(src, dst, level int) string {
+		text := fmt.Sprintf("0x%04X : %-2d : %-3d : %-4d\n", dst, level, 4, 3)
+		if dst == 1 || src == 1 && dst == 2 { // the first of a source
+			text = fmt.Sprintf("Channel Adapter 0x%016x, base LID %d, \"h%d mlx5_0\", port 1\n# LID  : SL : MTU : RATE\n", ring.Info(network.Node(src-1)).Port, src, src-1) + text
+		}
+		return text
 	}
 	own := func(src, dst int) int { return src } // a lane for each source: free
 	for name, c := range map[string]struct{ levels, want string }{
@@ -44,6 +51,8 @@ func TestLevels(t *testing.T) {
 		"lines":              {all(short, own), "GOOD: All 20 pairs of hosts reach each other, without a deadlock"},
 		"records":            {all(record, own), "GOOD: All 20 pairs of hosts reach each other, without a deadlock"},
 		"ibdiagnet":          {all(psl, own), "GOOD: All 20 pairs of hosts reach each other, without a deadlock"},
+		"OpenSM's dump":      {all(dump, own), "GOOD: All 20 pairs of hosts reach each other, without a deadlock"},
+		"unreachable":        {"Switch 0x0000000000000077, base LID 9, \"s\", port 0\n0x0001 : 0  : 4   : 3   \n" + all(dump, own) + "0x0002 : UNREACHABLE\n", "GOOD: "},
 		"one level":          {all(short, func(int, int) int { return 3 }), "BAD: All 20 pairs of hosts reach each other, but packets can block each other in a cycle."},
 		"some":               {"1 2 1\n1 3 1\n", "NOT KNOWN: 18 pairs have no service level, the first h0 to LID 4 of h3: give all of them. All 20 pairs of hosts reach each other."},
 		"of a manager alone": {"PathRecord dump:\n dlid..0\n slid..0\n sl..0x0\n1 6 2\n", "NOT KNOWN: 20 pairs have no service level"},
