@@ -81,7 +81,7 @@ func (l Losses) doubts() []answer.Doubt {
 		more   string
 		remedy string
 	}{
-		{l.Unresolved, "a link changed state, the log does not say which", "links changed state %d times, the log does not say which", "run opensm with -D 0x47"},
+		{l.Changes, "a link changed state, the log does not say which", "links changed state at least %d times, the log does not say which", "run opensm with -D 0x47"},
 		{l.Cut, "a line about a port is cut short", "%d lines about ports are cut short", "give the whole log"},
 		{l.LostUps + l.LostDowns, "a line is lost and a failure lacks an end", "%d lines are lost and failures lack an end", "give the log of every subnet manager"},
 	} {

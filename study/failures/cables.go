@@ -292,6 +292,7 @@ type Losses struct {
 	OpenAtEnd    int `json:"open_at_end"`         // down where the log ends
 	Inferred     int `json:"inferred_events"`     // upstream OpenSM: ups, and downs of lost nodes, that no line names
 	Unresolved   int `json:"unresolved_notices"`  // upstream OpenSM: a switch said that something changed; what is not known
+	Changes      int `json:"unresolved_changes"`  // what these notices stand for, at least: both ends of a cable give notice of one change
 	UnknownPorts int `json:"ports_not_in_cables"` // ports that the cable map does not have
 }
 

@@ -326,11 +326,14 @@ func (j *joiner) flush() {
 	} else if len(s.unlinked) == 0 && len(before) == 1 {
 		j.onlyUp(s, before, explained)
 	}
+	open := 0
 	for guid := range s.noticed {
 		if !explained[guid] {
-			j.h.Losses.Unresolved++
+			open++
 		}
 	}
+	j.h.Losses.Unresolved += open
+	j.h.Losses.Changes += (open + 1) / 2
 }
 
 // when returns the notice of a switch if it came before r: it is closer to the event.
