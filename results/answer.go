@@ -87,7 +87,11 @@ func (r *reading) evidence() (q answer.Question, e answer.Evidence, subjects []i
 		}
 	}
 	if q != answer.Follow {
-		e.Findings = slices.Concat(Possible(r.cases, cmp.Or(r.Planner, schedules.FORS)), e.Findings)
+		possible := Possible(r.cases, cmp.Or(r.Planner, schedules.FORS))
+		if len(possible) == 1 && len(possible[0].Doubts) > 0 && len(r.compared) == 1 && len(e.Findings[0].Doubts) == 0 {
+			e.Findings[0].Doubts, possible = possible[0].Doubts, nil // beside the figure that was measured
+		}
+		e.Findings = slices.Concat(possible, e.Findings)
 	}
 	var short, doubted []answer.Finding
 	if q != answer.Follow {
@@ -178,8 +182,10 @@ func (r *reading) comparison(x Comparison) (out []answer.Finding) {
 	switch {
 	case !r.absolute(known) && r.ratedNot() && len(x.Dead) == 0, r.absolute(known) && r.ratedNot():
 		f.Doubts = []answer.Doubt{noRate}
-	case len(open) == len(known) && r.once(open):
+	case len(open) == len(known) && r.once(open) && !r.cases[open[0]].Estimate.Known():
 		f.Doubts = []answer.Doubt{again}
+	case len(open) == len(known) && r.once(open):
+		f.Doubts = []answer.Doubt{{Text: "intervals of one round are too wide", Remedy: "measure more (--rounds, --limit)"}}
 	case 2*len(open) > len(known):
 		names := lists.Of(known, func(i int) string { return Quoted(r.cases[i].Name) })
 		f = answer.Finding{Text: "the intervals are too wide to compare " + show.And(names), Place: answer.Across}
@@ -417,7 +423,7 @@ func (r *reading) reaches(c Case) string {
 	if e.Of == OfRatio {
 		return fmt.Sprintf("%.0f %%%s of %s", 100*e.Median, plusMinus(e.Interval, 1, ""), r.reference())
 	}
-	if i, _ := r.efficiency(c); c.PredictedEfficiency > 0 && i.N > 0 {
+	if i, _ := valuesOf(r.counted(c), Slice.efficiency); c.PredictedEfficiency > 0 && i.N > 0 {
 		return fmt.Sprintf("%.0f %%%s of %s", 100*i.Median, plusMinus(i, 1, ""), r.rate())
 	}
 	return fmt.Sprintf("%s%s per server", rateText(e.Median), plusMinus(e.Interval, e.Median, " %"))
@@ -535,10 +541,10 @@ func Possible(cases []Case, planner string) (out []answer.Finding) {
 			out = append(out, answer.Finding{Place: answer.Below, Text: fmt.Sprintf("%s can reach %.0f %% of the link rate, a plan (schedule: %s) %.0f %%",
 				Quoted(x.best.Name), 100*x.best.PredictedEfficiency, planner, 100*x.most)})
 		default:
-			out = append(out, answer.Finding{Doubts: []answer.Doubt{{
-				Text:   fmt.Sprintf("whether a plan reaches more than %.0f %% of the link rate is not known", 100*x.best.PredictedEfficiency),
-				Remedy: "add a case with schedule: " + planner,
-			}}})
+			out = append(out, answer.Finding{
+				Text:   fmt.Sprintf("%s can reach %.0f %% of the link rate", Quoted(x.best.Name), 100*x.best.PredictedEfficiency),
+				Doubts: []answer.Doubt{{Text: "whether a plan reaches more is not known", Remedy: "add a case with schedule: " + planner}},
+			})
 		}
 	}
 	return out

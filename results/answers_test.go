@@ -75,6 +75,8 @@ func evidenceOf(t *testing.T, how, cases string) (e evidence) {
 			t.Fatalf("what is %q?", word)
 		case word[0] == 'r':
 			rounds = int(n)
+		case word[0] == 't':
+			took = slices.Repeat([]float64{.1, .101}, int(n))[:int(n)]
 		case word[0] == 'd':
 			delay = n / 100
 		case word[0] == 'x':

@@ -33,6 +33,7 @@ type share struct {
 	Case
 	Interval
 	over string
+	most float64 // 0, or where there is no interval what its median surely does not exceed
 }
 
 // place is where it lies beside its prediction, less a tolerance.
@@ -40,6 +41,8 @@ func (s share) place(tolerance float64) answer.Place {
 	f, l := answer.Figure{Value: s.Median, Lo: math.NaN(), Hi: math.NaN()}, answer.Limit{Value: 1, Tolerance: tolerance}
 	if s.Known() {
 		f.Lo, f.Hi = *s.Lo, *s.Hi
+	} else if s.most > 0 {
+		f.Lo, f.Hi = math.Inf(-1), s.most
 	}
 	switch {
 	case s.Mode != modes.Sync:
@@ -57,24 +60,40 @@ func (r *reading) place(s share) answer.Place {
 	return s.place(ofLab)
 }
 
-func (r *reading) short(s share) bool { return r.place(s) == answer.Below }
+func (r *reading) short(s share) bool { return r.place(s) == answer.Below || r.slowed(s) }
 
-// efficiency is the efficiency of a case over the slices that count.
-func (r *reading) efficiency(c Case) (Interval, string) {
-	return valuesOf(lists.Where(r.all, func(s Slice) bool { return s.Case == c.Name && s.Counts() && s.Efficiency > 0 }), Slice.efficiency)
+// slowed reports whether a case on hosts is below its prediction by less than its exchanges may vary, and the machine
+// says that it was disturbed.
+func (r *reading) slowed(s share) bool {
+	s.over = OverRounds
+	return r.hosts() && s.Mode == modes.Sync && r.place(s) == answer.Below && r.machine().explains(1-s.Median)
 }
+
+// counted are the slices of a case that count.
+func (r *reading) counted(c Case) []Slice {
+	return lists.Where(r.all, func(s Slice) bool { return s.Case == c.Name && s.Counts() && s.Efficiency > 0 })
+}
+
+// fewest observations are all below the true median in one case of 32: less often than 1 - Confidence.
+const fewest = 5
 
 // shares are those of the cases that have a prediction, in their order.
 func (r *reading) shares() (out []share) {
 	for _, c := range r.cases {
-		i, over := r.efficiency(c)
-		if p := c.PredictedEfficiency; p > 0 && i.N > 0 && !c.changes() {
-			i.Median /= p
-			if i.Known() {
-				i.Lo, i.Hi = new(*i.Lo/p), new(*i.Hi/p)
-			}
-			out = append(out, share{c, i, over})
+		of := r.counted(c)
+		i, over := valuesOf(of, Slice.efficiency)
+		p := c.PredictedEfficiency
+		if p == 0 || i.N == 0 || c.changes() {
+			continue
 		}
+		i.Median /= p
+		s := share{Case: c, Interval: i, over: over}
+		if i.Known() {
+			s.Lo, s.Hi = new(*i.Lo/p), new(*i.Hi/p)
+		} else if all := exchanges(of, Slice.efficiency); len(all) >= fewest {
+			s.over, s.most = OverExchanges, slices.Max(all)/p
+		}
+		out = append(out, s)
 	}
 	return out
 }
@@ -84,7 +103,7 @@ func (r *reading) shares() (out []share) {
 // are asked for, that is none.
 func (r *reading) shortfalls(subjects []int, ratios bool) (known, doubted []answer.Finding) {
 	add := func(s share, f answer.Finding) {
-		if f.Place = answer.Below; r.doubts(1 - s.Median) {
+		if f.Place = answer.Below; r.doubts(1-s.Median) || r.place(s) != answer.Below {
 			f.Cause, f.Doubts = "", []answer.Doubt{{Text: r.machine().sign, Remedy: r.quieter()}}
 			doubted = append(doubted, f)
 			return
@@ -126,7 +145,10 @@ func (r *reading) together(all, short []share) (share, bool) {
 func (r *reading) every(s share, all []share) (f answer.Finding) {
 	limit := "that rate"
 	if f.Text = r.only(s.Case).Text; len(all) > 1 {
-		f.Text = fmt.Sprintf("every case reaches %.0f %% of its prediction", 100*s.Median)
+		of := lists.Of(all, func(s share) float64 { return 100 * s.Median })
+		if f.Text = fmt.Sprintf("every case reaches %.0f %% of its prediction", 100*s.Median); slices.Max(of)-slices.Min(of) > 100*Tolerance {
+			f.Text = fmt.Sprintf("every case reaches %.0f to %.0f %% of its prediction", slices.Min(of), slices.Max(of))
+		}
 		if r.hosts() && !slices.ContainsFunc(all, func(s share) bool { return s.PredictedEfficiency < 1-Tolerance }) {
 			f.Text += " (" + r.rate() + ")"
 		} else {
@@ -147,7 +169,7 @@ func (r *reading) every(s share, all []share) (f answer.Finding) {
 	}
 	m, phase := r.machine(), s.MeasuredSec/float64(s.Exchanges*uint64(max(1, s.Phases)))
 	switch {
-	case m.sign != "" && m.delay > maxDelay:
+	case m.sign != "":
 		f.Cause = show.Or(append(causes, "this machine ("+m.text()+")"))
 	case s.Exchanges > 0 && phase < shortPhase && s.Mode == modes.Sync:
 		f.Cause = show.Or(append(lists.Where(causes, func(c string) bool { return c != "barriers" }), fmt.Sprintf("barriers (phases of %s)", span(phase))))
@@ -174,7 +196,12 @@ type processors struct {
 	sign  string  // of a disturbance; "": there is none
 }
 
-func (p processors) text() string { return fmt.Sprintf("delay %.0f %%", 100*p.delay) }
+func (p processors) text() string {
+	if p.sign != "" && p.delay < Tolerance {
+		return "processors busy"
+	}
+	return fmt.Sprintf("delay %.0f %%", 100*p.delay)
+}
 
 // mostRejected is the share of rejected slices from which on a machine is said to have disturbed a run.
 const mostRejected = 0.25
@@ -197,8 +224,11 @@ func processorsOf(cases []Case, all []Slice) (p processors) {
 
 // explains reports whether a machine may be the cause of such a shortfall: it says so itself, and it was no less.
 func (p processors) explains(short float64) bool {
-	const times = 2 // a phase waits for the slowest of its servers
-	return p.sign != "" && (p.delay < Tolerance || times*p.delay >= short)
+	const (
+		times = 2    // a phase waits for the slowest of its servers
+		busy  = 0.25 // processors that are busy, and yet keep no server waiting, cost less than this
+	)
+	return p.sign != "" && (p.delay < Tolerance && short < busy || times*p.delay >= short)
 }
 
 // Disturbed says how the machine disturbed a run, "" where that does not explain a loss of such a share.
