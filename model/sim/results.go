@@ -232,8 +232,7 @@ const mostSchedules = 3
 
 // simulated is the answer of a simulation: what its plans would reach, beside what a plan can.
 func simulated(cases []results.Case) *results.Answer {
-	by := func(x, y results.Case) int { return cmp.Compare(x.MeasuredEfficiency, y.MeasuredEfficiency) }
-	most := slices.MaxFunc(cases, by)
+	most := slices.MaxFunc(cases, func(x, y results.Case) int { return cmp.Compare(x.MeasuredEfficiency, y.MeasuredEfficiency) })
 	models := map[string]bool{}
 	e := answer.Evidence{Findings: results.Possible(cases, schedules.FORS)}
 	for _, c := range cases {
@@ -242,7 +241,7 @@ func simulated(cases []results.Case) *results.Answer {
 			e.Doubts = append(e.Doubts, answer.Doubt{Text: results.Quoted(c.Name) + ": " + c.Reasons[0]})
 		}
 	}
-	if reached := reached(cases, most, slices.MinFunc(cases, by)); len(cases) == 1 && len(e.Findings) == 1 && e.Findings[0].Place == answer.Below {
+	if reached := reached(cases); len(cases) == 1 && len(e.Findings) == 1 {
 		e.Why = []string{reached} // the finding names the case
 	} else {
 		e.Findings = append(e.Findings, answer.Finding{Text: reached})
@@ -263,8 +262,8 @@ func simulated(cases []results.Case) *results.Answer {
 }
 
 // reached compares the schedules by the shares of the link rate that they keep. If there is one, or many, or a
-// case has none, it names the best and the worst case.
-func reached(cases []results.Case, most, least results.Case) string {
+// case has none, it names the best and the worst case of those with the most dead links.
+func reached(cases []results.Case) string {
 	var schedules, parts []string
 	of := map[string][]float64{}
 	for _, c := range cases {
@@ -274,11 +273,7 @@ func reached(cases []results.Case, most, least results.Case) string {
 		of[c.Schedule] = append(of[c.Schedule], c.MeasuredEfficiency)
 	}
 	if len(schedules) < 2 || len(schedules) > mostSchedules || len(schedules) == len(cases) || of[""] != nil {
-		text := fmt.Sprintf("%s would reach %s of the link rate", results.Quoted(most.Name), show.Percent(most.MeasuredEfficiency))
-		if len(cases) > 1 {
-			text += fmt.Sprintf(", the most of %d cases; %s %s, the least", len(cases), results.Quoted(least.Name), show.Percent(least.MeasuredEfficiency))
-		}
-		return text
+		return extremes(cases)
 	}
 	for i, name := range schedules {
 		share := show.Percent(slices.Max(of[name]))
@@ -290,16 +285,42 @@ func reached(cases []results.Case, most, least results.Case) string {
 		}
 		parts = append(parts, name+" "+share)
 	}
-	return withDead(cases) + strings.Join(parts, ", ")
+	return withDead("up to ", cases) + strings.Join(parts, ", ")
 }
 
-// withDead says how many links are dead at most, "" where none is.
-func withDead(cases []results.Case) string {
-	most := lists.Most(cases, func(c results.Case) int { return len(c.Failures) })
-	if most == 0 {
+// extremes names the best and the worst case of those with the most dead links, where several have the same, without
+// what a matrix adds to all their names.
+func extremes(cases []results.Case) string {
+	same := lists.By(cases, func(c results.Case) string { return strings.Join(c.Failures, "+") })
+	among, dead := cases, ""
+	for _, key := range slices.Sorted(maps.Keys(same)) {
+		if len(same[key]) > 1 && (dead == "" || len(same[key][0].Failures) > len(among[0].Failures)) {
+			among, dead = same[key], key
+		}
+	}
+	by := func(x, y results.Case) int { return cmp.Compare(x.MeasuredEfficiency, y.MeasuredEfficiency) }
+	most, least := slices.MaxFunc(among, by), slices.MinFunc(among, by)
+	name := func(c results.Case) string { return results.Quoted(strings.TrimSuffix(c.Name, " "+dead)) }
+	text := fmt.Sprintf("%s would reach %s of the link rate", name(most), show.Percent(most.MeasuredEfficiency))
+	if dead != "" {
+		text = withDead("", among) + text
+	}
+	if len(among) == 1 {
+		return text
+	}
+	if text += fmt.Sprintf(", %s %s", name(least), show.Percent(least.MeasuredEfficiency)); len(among) > 2 {
+		text += fmt.Sprintf(", the least of %d", len(among))
+	}
+	return text
+}
+
+// withDead says how many links are dead, "" where none is.
+func withDead(upTo string, cases []results.Case) string {
+	n := lists.Most(cases, func(c results.Case) int { return len(c.Failures) })
+	if n == 0 {
 		return ""
 	}
-	return "with up to " + show.Plural(most, "dead link", "dead links") + " "
+	return "with " + upTo + show.Plural(n, "dead link", "dead links") + " "
 }
 
 // answerOf is the answer of a simulation, nil without cases.
