@@ -22,18 +22,24 @@ func diffAction(c *cli.Context) error {
 		plans[i] = p
 	}
 	d := plandiff.Compare(plans[0], plans[1])
-	worse, err := d.Worse(cmdline.Names(c, "fail-on"))
+	worse, lacking, err := d.Worse(cmdline.Names(c, "fail-on"))
 	if err != nil {
 		return usagef("--fail-on: %w", err)
 	}
-	err = judged(c, true, answer.Document{Answer: d.Answer(c.Args().Get(0), c.Args().Get(1), worse), Text: d.WriteText, Schema: "evbench/diff/1", Fields: struct {
+	a := d.Answer(c.Args().Get(0), c.Args().Get(1), worse, lacking)
+	err = judged(c, true, answer.Document{Answer: a, Text: d.WriteText, Schema: "evbench/diff/1", Fields: struct {
 		plandiff.Diff
 		Worse []plandiff.Regression `json:"worse"`
 	}{d, worse}})
-	if err == nil && len(worse) > 0 {
-		err = gate(answer.Below)
+	switch {
+	case err != nil || !c.IsSet("fail-on"):
+		return err
+	case a.Verdict == answer.Unknown:
+		return gate(answer.Across)
+	case len(worse) > 0:
+		return gate(answer.Below)
 	}
-	return err
+	return nil
 }
 
 // loadPlan reads a complete and valid plan, from a file or, "-", standard input.

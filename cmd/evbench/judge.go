@@ -40,13 +40,18 @@ func judgeAction(c *cli.Context) error {
 		return err
 	}
 	if v.Measured == nil || v.AtMost == nil {
-		return usagef("--fail-below: there is no bound to compare with, or no exchange was measured (of rates of pairs: mpigraph with --rate)")
+		fmt.Fprintln(c.App.ErrWriter, "--fail-below: no exchange was measured, or nothing is known that bounds it (of rates of pairs: mpigraph with --rate)")
+		return gate(answer.Across)
 	}
-	place := answer.Sure(100 * v.Measured.OfAtMost).Beside(answer.Limit{Value: c.Float64("fail-below")})
+	return failBelow(c, a, v.Measured.OfAtMost)
+}
+
+// failBelow is the gate on a share of the possible, which a result that does not tell cannot pass.
+func failBelow(c *cli.Context, a answer.Answer, share float64) error {
 	if a.Verdict == answer.Unknown {
-		place = answer.Across // the result cannot show it
+		return gate(answer.Across)
 	}
-	return gate(place)
+	return gate(answer.Sure(100 * share).Beside(answer.Limit{Value: c.Float64("fail-below")}))
 }
 
 // judgeCollective judges an AllGather, a reduce-scatter or an allreduce beside the best ring.
@@ -61,10 +66,11 @@ func judgeCollective(c *cli.Context, in *judge.Input) error {
 	if err != nil {
 		return usage(err)
 	}
-	if err = printed(c, answer.Document{Answer: v.Answer(), Text: v.WriteText, Fields: v}); err != nil || !c.IsSet("fail-below") {
+	a := v.Answer()
+	if err = printed(c, answer.Document{Answer: a, Text: v.WriteText, Fields: v}); err != nil || !c.IsSet("fail-below") {
 		return err
 	}
-	return gate(answer.Sure(100 * v.Efficiency).Beside(answer.Limit{Value: c.Float64("fail-below")}))
+	return failBelow(c, a, v.Efficiency)
 }
 
 func judgeInput(c *cli.Context) (*judge.Input, error) {

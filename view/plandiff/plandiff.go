@@ -9,7 +9,6 @@ import (
 
 	"evbench/internal/show"
 	"evbench/plan"
-	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -208,23 +207,23 @@ type Regression struct {
 	New    float64 `json:"new"`
 }
 
-// Worse returns the named figures that the new plan makes worse. A name outside Regressible, or a
-// figure that one of the plans lacks, is an error.
-func (d Diff) Worse(names []string) ([]Regression, error) {
-	out := []Regression{}
+// Worse returns the named figures that the new plan makes worse, and those that one of the plans lacks. A name outside
+// Regressible is an error.
+func (d Diff) Worse(names []string) (out []Regression, lacking []string, err error) {
+	out = []Regression{}
 	for _, name := range names {
 		older, known := d.Old.figure(name)
 		newer, both := d.New.figure(name)
 		switch {
 		case !slices.Contains(Regressible, name):
-			return nil, fmt.Errorf("no figure %q; %s", name, show.Choices(name, Regressible))
+			return nil, nil, fmt.Errorf("no figure %q; %s", name, show.Choices(name, Regressible))
 		case !known || !both:
-			return nil, fmt.Errorf("%s: a plan with routing %s, %s, %s or %s has no such figure", name, plan.NoRouting, routing.ECMP, routing.Spray, routing.Adaptive)
+			lacking = append(lacking, name)
 		case newer > older:
 			out = append(out, Regression{name, older, newer})
 		}
 	}
-	return out, nil
+	return out, lacking, nil
 }
 
 func (f Figures) figure(name string) (value float64, known bool) {

@@ -12,7 +12,7 @@ import (
 )
 
 // Answer says what the new plan, of that name, costs against the old one, and what is worse of the figures asked for.
-func (d Diff) Answer(older, newer string, worse []Regression) answer.Answer {
+func (d Diff) Answer(older, newer string, worse []Regression, lacking []string) answer.Answer {
 	text := fmt.Sprintf("both take as long as %s messages in a row", float(d.New.Duration))
 	place := answer.At
 	switch by := d.New.Duration - d.Old.Duration; {
@@ -32,6 +32,9 @@ func (d Diff) Answer(older, newer string, worse []Regression) answer.Answer {
 	var e answer.Evidence
 	if d.Messages == nil {
 		e.Doubts = []answer.Doubt{{Text: "the plans have different servers"}}
+	}
+	for _, name := range lacking { // routing none, ecmp, spray or adaptive
+		e.Doubts = append(e.Doubts, answer.Doubt{Text: fmt.Sprintf("--fail-on %s: a plan without paths of its own has no such figure", name)})
 	}
 	e.Findings = []answer.Finding{{Text: text, Place: place}}
 	for _, r := range worse {
