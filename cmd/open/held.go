@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/internal/proc"
+	"evbench/internal/show"
 	"evbench/plan"
 )
 
@@ -126,7 +129,7 @@ func (h HeldLab) Enter(node string, command []string) ([]string, error) {
 	}
 	fd, ok := h.Nodes[node]
 	if !ok {
-		return nil, proc.Usagef("no node %q in the lab: %s; nodes are leaf0…, spine0…, server0…", node, h.Text)
+		return nil, proc.Usagef("no node %q in the lab: %s; nodes are %s", node, h.Text, show.Some(slices.Sorted(maps.Keys(h.Nodes)), 8, ", "))
 	}
 	args := []string{"nsenter", fmt.Sprintf("--net=/proc/%d/fd/%d", h.PID, fd)}
 	// A command from one node to another, as by mpirun's remote shell, stays in one user namespace,

@@ -86,8 +86,15 @@ func Verified(name string, r *verify.Report) answer.Answer {
 // VerifiedOrdered is Verified of an ordered plan.
 func VerifiedOrdered(name string, r *verify.OrderedReport) answer.Answer {
 	more := ""
-	if r.Bound != nil && r.Bound.Proven {
-		more = fmt.Sprintf(", and takes %s longer than the bound", show.Percent(1/r.Bound.Ratio-1))
+	if b := r.Bound; b != nil && b.Proven {
+		switch over := 1/b.Ratio - 1; {
+		case over < 1e-9:
+			more = ", and no plan takes less time"
+		case over < 5e-4:
+			more = ", and takes less than 0.1 % longer than the bound"
+		default:
+			more = fmt.Sprintf(", and takes %s longer than the bound", show.Percent(over))
+		}
 	}
 	return verified(name, &r.Findings, more, answer.Evidence{})
 }
