@@ -43,7 +43,7 @@ func Prove(rates []float64, rounds int, route func(weight, load []float64) float
 			most = max(most, x/rates[l])
 		}
 		for l, x := range load {
-			weight[l] *= math.Exp(x / rates[l] / most / math.Sqrt(1+float64(round)/10))
+			weight[l] *= math.Exp(1 / math.Sqrt(1+float64(round)/10) * x / rates[l] / most)
 		}
 		if heaviest := slices.Max(weight); heaviest > 1e100 {
 			for l := range weight {
@@ -63,32 +63,33 @@ func (p *Problem) Proves(weight []float64) float64 {
 	if all == 0 {
 		return 0
 	}
-	return p.lightest(weight, nil) / all
+	return p.lightest(p.Lay(), weight, make([]float64, len(weight))) / all
 }
 
-// lightest is the weight of all messages on their lightest paths, added to load unless nil.
-func (p *Problem) lightest(weight, load []float64) (sum float64) {
-	var path, best []int32
-	p.Each(func(src, dst int) {
-		least := math.Inf(1)
-		for c := range p.Paths.Count(src, dst) {
-			path = p.Paths.Append(path[:0], src, dst, c)
+// lightest is the weight of all messages on their lightest paths, added to load.
+func (p *Problem) lightest(of *Candidates, weight, load []float64) (sum float64) {
+	for m := range p.Hosts * p.Hosts {
+		least, best := math.Inf(1), 0
+		for c := range of.Count(m) {
 			x := 0.0
-			for _, l := range path {
+			for _, l := range of.Of(m, c) {
 				x += weight[l]
 			}
 			if x < least {
-				least = x
-				path, best = best, path
+				least, best = x, c
 			}
 		}
-		sum += weight[src] + weight[p.Hosts+dst] + least
-		if load != nil {
-			for _, l := range append(best, int32(src), int32(p.Hosts+dst)) {
-				load[l]++
-			}
+		if of.Count(m) == 0 {
+			continue
 		}
-	})
+		src, dst := m/p.Hosts, p.Hosts+m%p.Hosts
+		sum += weight[src] + weight[dst] + least
+		load[src]++
+		load[dst]++
+		for _, l := range of.Of(m, best) {
+			load[l]++
+		}
+	}
 	return sum
 }
 
@@ -122,10 +123,11 @@ func (p *Problem) Least() Proof {
 	for _, link := range p.Links[ports:] {
 		rates = append(rates, link.Rate())
 	}
+	of := p.Lay()
 	links := Prove(rates, min(mostRounds, 1+proofWork/messages), func(weight, load []float64) float64 {
 		copy(weights[ports:], weight)
 		clear(sums)
-		sum := p.lightest(weights, sums)
+		sum := p.lightest(of, weights, sums)
 		copy(load, sums[ports:])
 		return sum
 	})

@@ -186,7 +186,7 @@ func (f *fabric) bound(left []fault) limit {
 		out = x
 	}
 	if t.Levels() == 2 && !f.even && t.Connected() == nil {
-		if x := c.split(f.demand, float64(f.traffic.most)); x > out.phases*(1+1e-6) {
+		if x := c.split(f.demand); x > out.phases*(1+1e-6) {
 			out = limit{phases: x, Bound: scheduler.Bound{Kind: scheduler.KindLP}, why: "no split of the messages over the links, by their rates, loads the fullest less"}
 		}
 	}
@@ -352,13 +352,9 @@ func (c *capacities) ofLeaf(leaf int) (sum float64) {
 	return sum
 }
 
-// split returns the limit that weights of links prove on two levels, near the best: over any
-// spines, the messages from leaf a to leaf b put at least their demand times the least weight of a
-// path on the links, and links of capacity c carry c times their weight in a phase. One pair of
-// leaves after the other takes its lightest path, which makes that path heavier (Garg and Könemann,
-// 1998, with rounds of all pairs in place of their lengths of steps). Any weights prove a limit.
-// Parallel cables count as one with their total capacity.
-func (c *capacities) split(demand []float64, most float64) (best float64) {
+// split returns the limit that weights of links prove on two levels, near the best (scheduler.Prove): over any spines, the
+// messages from leaf a to leaf b take the lightest path. Parallel cables count as one with their total capacity.
+func (c *capacities) split(demand []float64) float64 {
 	t := c.t
 	leaves, spines := t.Leaves(), t.Spines()
 	links := leaves * spines
@@ -366,68 +362,39 @@ func (c *capacities) split(demand []float64, most float64) (best float64) {
 	for id, x := range c.link {
 		l := t.LinkOf(id)
 		capacity[l.Leaf*spines+l.Spine] += x
+		capacity[links+l.Leaf*spines+l.Spine] += x
 	}
-	copy(capacity[links:], capacity)
-	weight, load := make([]float64, len(capacity)), make([]float64, len(capacity))
-	for i := range weight {
-		weight[i] = 1
+	var rates []float64 // of links that carry something
+	number := make([]int, 2*links)
+	for i, x := range capacity {
+		if number[i] = len(rates); x > 0 {
+			rates = append(rates, x)
+		}
 	}
-	lightest := func(a, b int) (least float64, up, down int) {
-		least = math.Inf(1)
-		for k := range spines {
-			i, j := a*spines+k, links+b*spines+k
-			if x := weight[i] + weight[j]; x < least && capacity[i] > 0 && capacity[j] > 0 {
-				least, up, down = x, i, j
-			}
-		}
-		return least, up, down
-	}
-	rounds := min(splitRounds, max(10, splitWork/(2*leaves*links)))
-	for range rounds {
-		total, sum := 0.0, 0.0
-		for i, x := range capacity {
-			sum += weight[i] * x
-		}
-		for at, n := range demand {
-			if n > 0 {
-				least, _, _ := lightest(at/leaves, at%leaves)
-				total += n * least
-			}
-		}
-		best = max(best, total/sum)
-		clear(load)
+	return scheduler.Prove(rates, min(splitRounds, max(10, splitWork/(leaves*links))), func(weight, load []float64) (sum float64) {
 		for at, n := range demand {
 			if n == 0 {
 				continue
 			}
-			_, up, down := lightest(at/leaves, at%leaves)
-			for _, i := range [2]int{up, down} {
-				load[i] += n
-				weight[i] *= math.Exp(splitStep * n / capacity[i] / most)
+			least, up, down := math.Inf(1), 0, 0
+			for k := range spines {
+				i, j := at/leaves*spines+k, links+at%leaves*spines+k
+				if capacity[i] == 0 || capacity[j] == 0 {
+					continue
+				}
+				if x := weight[number[i]] + weight[number[j]]; x < least {
+					least, up, down = x, number[i], number[j]
+				}
 			}
+			sum += n * least
+			load[up] += n
+			load[down] += n
 		}
-		most = longest(load, capacity)
-		if top := slices.Max(weight); top > 1e100 {
-			for i := range weight {
-				weight[i] /= top
-			}
-		}
-	}
-	return best
-}
-
-// longest is the longest time of a link.
-func longest(load, capacity []float64) (most float64) {
-	for i, x := range capacity {
-		if x > 0 {
-			most = max(most, load[i]/x)
-		}
-	}
-	return most
+		return sum
+	}).Time
 }
 
 const (
-	splitWork   = 20_000_000 // pairs of leaves times spines times rounds, each way
-	splitRounds = 400
-	splitStep   = 0.1
+	splitWork   = 20_000_000 // pairs of leaves times spines times rounds
+	splitRounds = 800
 )

@@ -205,7 +205,7 @@ func TestJudgeSizes(t *testing.T) {
 		}
 		f := expect.Value(newFabric(in.Whole, in.Net, in.Hosts))(t)
 		expect.Must(t, f.take(traffic{bytes: in.Bytes}))
-		weighed, best := f.capacities(f.tree, f.faults()).split(f.demand, float64(f.traffic.most)), v.AtMost.ByteTimes
+		weighed, best := f.capacities(f.tree, f.faults()).split(f.demand), v.AtMost.ByteTimes
 		expect.True(t, weighed <= best+1 && best >= float64(v.each), "seed %d: T* %v, weights of another method prove %v", seed, best, weighed)
 		if v.AtMost.Witness == "lp" {
 			proofs++

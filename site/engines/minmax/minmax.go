@@ -18,6 +18,7 @@ import (
 
 	"evbench/internal/heap"
 	"evbench/internal/lists"
+	"evbench/scheduler"
 	"evbench/site/lft"
 	"evbench/site/network"
 	"evbench/topology"
@@ -136,17 +137,12 @@ func (g *graph) flow(next, order []int32, hosts []int, root int, load, below []f
 	}
 }
 
-// Rounds of Bound, and the step of its first.
-const (
-	rounds = 800
-	step   = 1
-)
+// rounds are those of Bound.
+const rounds = 800
 
 // Bound returns a number of messages that the fullest link of every routing carries at least, over the
-// messages that it carries at once, also of one that splits messages: with any lengths w of links, the
-// routes of all messages have the total length ∑ load·w ≥ ∑ distance, and ∑ load·w ≤ largest · ∑ room·w.
-// The lengths come from the multiplicative weights method (Arora, Hazan and Kale 2012): a link that a
-// round of shortest routes has loaded grows longer. O(rounds · switches · links · log).
+// messages that it carries at once, also of one that splits messages (scheduler.Prove), whose lengths of links are weights.
+// O(rounds · switches · links · log).
 func Bound(n *network.Network) float64 { return bound(n, nil, nil, rounds) }
 
 // bound is Bound for messages from some hosts to some, nil meaning all.
@@ -167,16 +163,8 @@ func bound(n *network.Network, from, to []network.Node, rounds int) float64 {
 	var sinks []int
 	sinks, g.hosts = count(to), count(from)
 	s, below := g.search(), make([]float64, len(g.into))
-	load, best := make([]float64, len(g.from)), 0.0
-	for l := range s.length {
-		s.length[l] = 1 / g.room[l]
-	}
-	for round := range rounds {
-		clear(load)
-		sum, all := 0.0, 0.0
-		for l, w := range s.length {
-			all += w * g.room[l]
-		}
+	return scheduler.Prove(g.room, rounds, func(length, load []float64) (sum float64) {
+		s.length = length
 		for root, hosts := range sinks {
 			if hosts == 0 {
 				continue
@@ -187,21 +175,8 @@ func bound(n *network.Network, from, to []network.Node, rounds int) float64 {
 			}
 			g.flow(s.next, s.order, g.hosts, root, load, below, float64(hosts))
 		}
-		if all == 0 {
-			return 0
-		}
-		best = max(best, sum/all)
-		most := g.fullest(load)
-		for l, x := range load {
-			s.length[l] *= math.Exp(step / math.Sqrt(1+float64(round)/10) * x / g.room[l] / max(most, 1))
-		}
-		if longest := slices.Max(s.length); longest > 1e100 {
-			for l := range s.length {
-				s.length[l] /= longest
-			}
-		}
-	}
-	return best
+		return sum
+	}).Time
 }
 
 // maxWork bounds the time of Between, some seconds: switches with hosts times links between switches.
