@@ -1,0 +1,260 @@
+package attribution
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A fat is FT(2;M,N) with tables by destination: the spine of a message is its destination modulo the spines.
+type fat struct {
+	ports, leaves int
+	hidden        bool // nothing is known between leaves
+}
+
+var ways = map[[3]int][]Wire{}
+
+func (f fat) servers() int { return f.ports * f.leaves }
+
+func (f fat) Way(src, dst int) ([]Wire, bool) {
+	a, b := src/f.ports, dst/f.ports
+	key := [3]int{f.ports, src, dst}
+	if ways[key] == nil {
+		ways[key] = f.way(src, dst)
+	}
+	way := ways[key]
+	if f.hidden && a != b {
+		return []Wire{way[0], way[3]}, false
+	}
+	return way, true
+}
+
+func (f fat) way(src, dst int) []Wire {
+	up := func(a, b string) Wire { return Wire{a, b, a + "-" + b} }
+	down := func(a, b string) Wire { return Wire{a, b, b + "-" + a} }
+	a, b := fmt.Sprint("leaf", src/f.ports), fmt.Sprint("leaf", dst/f.ports)
+	spine := fmt.Sprint("spine", dst%f.ports)
+	way := []Wire{up(fmt.Sprint("server", src), a)}
+	if a != b {
+		way = append(way, up(a, spine), down(spine, b))
+	}
+	return append(way, down(b, fmt.Sprint("server", dst)))
+}
+
+// A fault is planted: it slows messages over a wire, or those of a server.
+type fault struct {
+	name  string
+	hits  func(f fat, src, dst int) bool
+	share float64 // of the usual rate; 0: none
+	rare  float64 // chance of a message to wait
+	wait  float64 // in message times
+	loss  float64 // segments resent a message
+}
+
+const messages = 8 // of a pair
+
+// draw is what a run of a tree with faults would note. noise is the standard deviation of a message's time.
+func draw(r *rand.Rand, f fat, noise float64, faults ...fault) Evidence {
+	e := Evidence{Timed: true, Ways: f, Sec: messages * float64(f.servers())}
+	for s := range f.servers() {
+		e.Names = append(e.Names, fmt.Sprint("server", s))
+		e.Servers = append(e.Servers, Server{Stood: 0.05 * r.Float64(), Stops: 3})
+	}
+	for src := range f.servers() {
+		for dst := range f.servers() {
+			if src == dst {
+				continue
+			}
+			p := Pair{Src: src, Dst: dst, Bytes: messages * 1000, Messages: messages}
+			own := 1 + 0.5*noise*r.NormFloat64() // what a place in the schedule costs
+			for range messages {
+				sec := max(0.3, own+noise*r.NormFloat64())
+				if r.Float64() < 0.003 { // a busy machine
+					sec += 5 * r.Float64()
+				}
+				for _, x := range faults {
+					if !x.hits(f, src, dst) {
+						continue
+					}
+					if x.share > 0 {
+						sec += 1/x.share - 1
+					}
+					if r.Float64() < x.rare {
+						sec += x.wait
+					}
+					if r.Float64() < x.loss {
+						p.Resent++
+						sec += 0.2
+					}
+				}
+				p.Sec += sec
+				p.Longest = max(p.Longest, sec)
+			}
+			e.Pairs = append(e.Pairs, p)
+		}
+	}
+	return e
+}
+
+func over(name string) func(f fat, src, dst int) bool {
+	return func(f fat, src, dst int) bool {
+		way, _ := fat{f.ports, f.leaves, false}.Way(src, dst)
+		return slices.ContainsFunc(way, func(w Wire) bool {
+			return w.Cable == name || w.From+" to "+w.To == name || w.From == name || w.To == name
+		})
+	}
+}
+
+// planted draws a fault of any kind at any place.
+func planted(r *rand.Rand, f fat) fault {
+	leaf, spine, server := fmt.Sprint("leaf", r.IntN(f.leaves)), fmt.Sprint("spine", r.IntN(f.ports)), fmt.Sprint("server", r.IntN(f.servers()))
+	x := fault{name: []string{server, server, leaf + "-" + spine, leaf + " to " + spine, spine + " to " + leaf}[r.IntN(5)]}
+	x.hits = over(x.name)
+	switch r.IntN(4) {
+	case 0, 1:
+		x.share = []float64{0.9, 0.75, 0.5, 0.3}[r.IntN(4)]
+	case 2:
+		x.rare, x.wait = 0.06, 5+20*r.Float64()
+	case 3:
+		x.loss = 0.1
+	}
+	return x
+}
+
+// names reports whether a planted fault is a cause: by its name or that of its cable, alone or with one more that
+// almost the same messages pass.
+func (c Cause) names(x fault) bool {
+	return slices.ContainsFunc(c.Parts, func(part string) bool { return cable(part) == cable(x.name) })
+}
+
+func cable(name string) string {
+	a, b, ok := strings.Cut(name, " to ")
+	if ok && a > b {
+		a, b = b, a
+	}
+	if ok {
+		return a + "-" + b
+	}
+	return name
+}
+
+func TestOnePlantedFault(t *testing.T) {
+	f, right := fat{ports: 4, leaves: 4}, 0
+	const seeds = 200
+	for seed := range uint64(seeds) {
+		r := rand.New(rand.NewPCG(seed, 59))
+		x := planted(r, f)
+		got := Find(draw(r, f, 0.02+0.06*r.Float64(), x))
+		switch {
+		case len(got) == 1 && got[0].names(x):
+			right++
+		case len(got) > 0:
+			t.Errorf("seed %d: %s (rate %.2f, waits %.2f, losses %.2f) was taken for %+v", seed, x.name, x.share, x.rare, x.loss, got)
+		default:
+			t.Logf("seed %d: %s (rate %.2f, waits %.2f, losses %.2f): nobody", seed, x.name, x.share, x.rare, x.loss)
+		}
+	}
+	if t.Logf("%d of %d right", right, seeds); right < 9*seeds/10 {
+		t.Errorf("%d of %d right", right, seeds)
+	}
+}
+
+func TestHealthyAccusesNobody(t *testing.T) {
+	for seed := range uint64(1000) {
+		r := rand.New(rand.NewPCG(seed, 60))
+		f := fat{4, 2 + r.IntN(4), seed%2 == 0}
+		if got := Find(draw(r, f, 0.2*r.Float64())); len(got) > 0 {
+			t.Errorf("seed %d: %+v", seed, got)
+		}
+	}
+}
+
+func TestThreeFaults(t *testing.T) {
+	f, found, all := fat{4, 4, false}, 0, 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 61))
+		faults := []fault{
+			{name: "server5", hits: over("server5"), share: 0.5},
+			{name: "leaf2-spine1", hits: over("leaf2-spine1"), share: 0.4},
+			{name: "server12", hits: over("server12"), share: 0.6},
+		}
+		got := Find(draw(r, f, 0.04, faults...))
+		all += len(faults)
+		for _, c := range got {
+			at := slices.IndexFunc(faults, c.names)
+			if at < 0 {
+				t.Errorf("seed %d: %+v", seed, c)
+				continue
+			}
+			found++
+		}
+	}
+	if found < 2*all/3 {
+		t.Errorf("%d of %d named", found, all)
+	}
+}
+
+// Where nobody knows the way between leaves, a slow cable there has no name, and no server takes its blame.
+func TestHiddenWays(t *testing.T) {
+	f, right := fat{4, 4, true}, 0
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 62))
+		x := planted(r, f)
+		got := Find(draw(r, f, 0.05, x))
+		server := strings.HasPrefix(x.name, "server")
+		switch {
+		case len(got) == 0:
+		case server && got[0].names(x) && len(got) == 1:
+			right++
+		default:
+			t.Errorf("seed %d: %s was taken for %+v", seed, x.name, got)
+		}
+	}
+	if right < 20 {
+		t.Errorf("%d servers named", right)
+	}
+}
+
+func TestStops(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 63))
+	e := draw(r, fat{4, 4, false}, 0.05)
+	e.Servers[9] = Server{Stops: 3, Stood: 6, Longest: 2, First: 12.4}
+	for i := range e.Pairs {
+		if p := &e.Pairs[i]; (p.Src == 9 || p.Dst == 9) && i%5 == 0 {
+			p.Sec, p.Longest = p.Sec+2, 2
+		}
+	}
+	got := Find(e)
+	if len(got) != 1 || got[0].Name != "server9" || got[0].Stops != 3 {
+		t.Errorf("%+v", got)
+	}
+	for i := range e.Servers {
+		e.Servers[i].Stood = 5
+	}
+	if got := Find(e); len(got) > 0 && got[0].Stops > 0 {
+		t.Errorf("all stood still, and one is blamed: %+v", got)
+	}
+}
+
+func TestControlServerHasAnAllowance(t *testing.T) {
+	f := fat{4, 4, false}
+	x := fault{name: "server0", hits: func(_ fat, _, dst int) bool { return dst == 0 }, share: 0.89}
+	for seed := range uint64(50) {
+		e := draw(rand.New(rand.NewPCG(seed, 64)), f, 0.04, x)
+		e.Servers[0].Control = true
+		if got := Find(e); len(got) > 0 {
+			t.Errorf("seed %d: %+v", seed, got)
+		}
+	}
+}
+
+func TestShare(t *testing.T) {
+	f := fat{4, 4, false}
+	got := Find(draw(rand.New(rand.NewPCG(1, 65)), f, 0.03, fault{name: "server5", hits: over("server5"), share: 0.5}))
+	if len(got) != 1 || math.Abs(got[0].Share-0.5) > 0.05 || got[0].Lo > got[0].Share || got[0].Hi < got[0].Share || got[0].AtTimes {
+		t.Errorf("%+v", got)
+	}
+}

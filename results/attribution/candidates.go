@@ -1,0 +1,151 @@
+package attribution
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"evbench/internal/lists"
+)
+
+// A candidate is a set of pairs with one thing in common.
+type candidate struct {
+	kind  Kind
+	part  string // its name
+	one   string // of a server: "sends", "receives"
+	cable string // of a server: what its cable is called, "its cable to leaf1"; of a direction: its cable
+	pairs []int  // rising
+}
+
+// both says whether the candidate is a thing with both of its directions.
+func (c candidate) both() bool { return c.kind != OfDirection && c.one == "" }
+
+// A label tells candidates apart.
+type label struct {
+	kind      Kind
+	part, one string
+}
+
+func (l label) compare(o label) int {
+	return cmp.Or(cmp.Compare(l.kind, o.kind), cmp.Compare(l.part, o.part), cmp.Compare(l.one, o.one))
+}
+
+// A builder collects candidates.
+type builder struct {
+	all map[label]*candidate
+}
+
+func (b *builder) add(pair int, c candidate) {
+	at := b.all[label{c.kind, c.part, c.one}]
+	if at == nil {
+		at = &c
+		b.all[label{c.kind, c.part, c.one}] = at
+	}
+	if n := len(at.pairs); n == 0 || at.pairs[n-1] != pair {
+		at.pairs = append(at.pairs, pair)
+	}
+}
+
+// candidates are the sets of pairs that may explain something, and which pairs have a way that is known between
+// switches, too.
+func candidates(e Evidence) (all []candidate, known []bool) {
+	b := builder{map[label]*candidate{}}
+	servers := map[string]bool{}
+	for _, n := range e.Names {
+		servers[n] = true
+	}
+	known = make([]bool, len(e.Pairs))
+	for i, p := range e.Pairs {
+		var way []Wire
+		if e.Ways != nil {
+			way, known[i] = e.Ways.Way(p.Src, p.Dst)
+		}
+		from, to := "its cable", "its cable"
+		for _, w := range way {
+			switch {
+			case w.From == e.Names[p.Src]:
+				from = "its cable to " + w.To
+			case w.To == e.Names[p.Dst]:
+				to = "its cable to " + w.From
+			default:
+				b.add(i, candidate{kind: OfDirection, part: w.From + " to " + w.To, cable: w.Cable})
+				b.add(i, candidate{kind: OfCable, part: w.Cable, cable: w.Cable})
+			}
+			for _, end := range []string{w.From, w.To} {
+				if !servers[end] {
+					b.add(i, candidate{kind: OfSwitch, part: end})
+				}
+			}
+		}
+		for _, c := range []candidate{{part: e.Names[p.Src], cable: from}, {part: e.Names[p.Dst], cable: to}} {
+			c.kind = OfServer
+			b.add(i, c)
+		}
+		b.add(i, candidate{kind: OfServer, part: e.Names[p.Src], one: "sends", cable: from})
+		b.add(i, candidate{kind: OfServer, part: e.Names[p.Dst], one: "receives", cable: to})
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(b.all), label.compare) {
+		all = append(all, *b.all[key])
+	}
+	return all, known
+}
+
+// name joins candidates that the evidence cannot tell apart, the smallest first; false where they are too many
+// for an answer.
+func name(of []candidate, cableErrors bool) (Cause, bool) {
+	of = nested(of)
+	slices.SortStableFunc(of, func(a, b candidate) int { return cmp.Compare(len(a.pairs), len(b.pairs)) })
+	const mostNamed = 2
+	if len(of) > mostNamed {
+		return Cause{}, false
+	}
+	c := Cause{Kind: of[0].kind, One: of[0].one}
+	for i, x := range of {
+		if i > 0 {
+			c.Name += " or "
+		}
+		switch {
+		case x.kind == OfServer && cableErrors:
+			c.Name += fmt.Sprintf("%s's cable (its adapter counts errors)", x.part)
+		case x.kind == OfServer:
+			c.Name += fmt.Sprintf("%s or %s", x.part, x.cable)
+		default:
+			c.Name += x.part
+		}
+		c.Parts = append(c.Parts, x.part)
+	}
+	return c, true
+}
+
+// nested keeps of candidates of one thing that which stands for all: of a server and a direction of it the server,
+// of a cable and a direction of it the cable, of two directions of one cable the cable.
+func nested(of []candidate) (out []candidate) {
+	key := func(c candidate) string {
+		if c.kind == OfServer {
+			return "server " + c.part
+		}
+		return "cable " + c.cable
+	}
+	for _, c := range of {
+		if c.kind == OfSwitch {
+			out = append(out, c)
+			continue
+		}
+		same := lists.Where(of, func(o candidate) bool { return o.kind != OfSwitch && key(o) == key(c) })
+		whole := slices.IndexFunc(same, candidate.both)
+		switch {
+		case len(same) == 1:
+		case whole >= 0:
+			c = same[whole]
+		default:
+			if c.one = ""; c.kind == OfDirection {
+				c.kind, c.part = OfCable, c.cable
+			}
+		}
+		if !slices.ContainsFunc(out, func(o candidate) bool { return o.kind == c.kind && o.part == c.part && o.one == c.one }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}

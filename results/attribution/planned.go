@@ -1,0 +1,94 @@
+package attribution
+
+import (
+	"evbench/plan"
+	"evbench/scheduler"
+	"evbench/topology"
+)
+
+// Planned are the ways of a plan.
+type Planned struct{ *plan.Plan }
+
+// Way implements Ways.
+func (p Planned) Way(src, dst int) (wires []Wire, known bool) {
+	if p.Over != nil {
+		for _, w := range p.Over.Way(nil, src, dst) {
+			cable, direction := p.Over.WireName(int(w))
+			wires = append(wires, Wire{From: cable, To: direction, Cable: cable})
+		}
+		return wires, len(wires) > 0
+	}
+	t := p.Tree
+	path := p.Path(src, dst)
+	if known = path >= 0 || t.Leaf(src) == t.Leaf(dst); !known {
+		return []Wire{p.atServer(src, true), p.atServer(dst, false)}, false
+	}
+	for _, w := range t.Path(nil, src, dst, path) {
+		switch w {
+		case t.FromServer(src):
+			wires = append(wires, p.atServer(src, true))
+		case t.ToServer(dst):
+			wires = append(wires, p.atServer(dst, false))
+		default:
+			wires = append(wires, p.between(w))
+		}
+	}
+	return wires, true
+}
+
+func (p Planned) atServer(rank int, up bool) Wire {
+	host, leaf := p.Tree.HostName(rank), p.Tree.SwitchName(p.Tree.Leaf(rank))
+	if up {
+		return Wire{From: host, To: leaf, Cable: host + "-" + leaf}
+	}
+	return Wire{From: leaf, To: host, Cable: host + "-" + leaf}
+}
+
+func (p Planned) between(w topology.Wire) Wire {
+	t, id := p.Tree, int(w)/2
+	if id >= t.LowerLinks()+t.Servers() {
+		id -= t.Servers()
+	}
+	l := t.LinkOf(id)
+	low, high := t.Ends(l)
+	x := Wire{From: t.SwitchName(low.Switch), To: t.SwitchName(high.Switch), Cable: t.LinkName(l)}
+	if w%2 == 1 {
+		x.From, x.To = x.To, x.From
+	}
+	return x
+}
+
+// Loads returns by how many messages the busiest link on the way of each message is shared in its phase, [src·n + dst];
+// nil without phases. 0: there is no message, or its way is not known.
+func (p Planned) Loads() []float64 {
+	n := p.Tree.Servers()
+	if p.Schedule == nil || p.Over != nil {
+		return nil
+	}
+	out := make([]float64, n*n)
+	rows := make([][]scheduler.Step, n)
+	for r := range n {
+		rows[r] = p.Row(r)
+	}
+	for phase := range p.Phases() {
+		load := map[topology.Wire]int{}
+		ways := make([][]topology.Wire, n)
+		for r, row := range rows {
+			if to := row[phase].To; to >= 0 {
+				if path := p.Path(r, to); path >= 0 || p.Tree.Leaf(r) == p.Tree.Leaf(to) {
+					ways[r] = p.Tree.Path(nil, r, to, path)
+				}
+			}
+			for _, w := range ways[r] {
+				load[w]++
+			}
+		}
+		for r, row := range rows {
+			for _, w := range ways[r] {
+				at := &out[r*n+row[phase].To]
+				*at = max(*at, float64(load[w]))
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,343 @@
+package attribution
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"evbench/internal/lists"
+)
+
+// A search holds the pairs that no cause explains yet.
+type search struct {
+	Evidence
+	all    []candidate
+	known  []bool    // [pair] its way
+	open   []bool    // [pair] not explained
+	excess []float64 // [pair] of the usual time; NaN: not known
+	y      []float64 // the same in standard deviations, clipped
+	again  []float64 // [pair] segments resent, clipped
+	sigma  float64
+	stood  map[string]bool // servers whose stops are told
+}
+
+func newSearch(e Evidence) *search {
+	s := &search{Evidence: e, open: lists.Make(len(e.Pairs), func(int) bool { return true }), stood: map[string]bool{}}
+	s.all, s.known = candidates(e)
+	s.again = lists.Of(e.Pairs, func(p Pair) float64 { return min(float64(p.Resent), mostResent) })
+	s.measure()
+	return s
+}
+
+// mostResent is how many segments of a pair count: one time-out sends many again.
+const mostResent = 3
+
+// measure finds the usual time of the open pairs, and what is more than that.
+func (s *search) measure() {
+	ratio := lists.Of(s.Pairs, func(p Pair) float64 {
+		switch {
+		case !s.Timed || p.Sec <= 0 || p.Bytes == 0:
+			return math.NaN()
+		case p.Expected > 0:
+			return p.Sec / p.Expected
+		}
+		return p.Sec / float64(p.Bytes)
+	})
+	var open []float64
+	for i, r := range ratio {
+		if s.open[i] && !math.IsNaN(r) {
+			open = append(open, r)
+		}
+	}
+	usual := median(open)
+	off := lists.Of(open, func(r float64) float64 { return math.Abs(r/usual - 1) })
+	const ofNormal = 1.4826 // standard deviations in a median of absolute differences
+	s.sigma = max(leastSigma, ofNormal*median(off))
+	s.excess = lists.Of(ratio, func(r float64) float64 { return r/usual - 1 })
+	s.y = lists.Of(s.excess, func(x float64) float64 { return max(-clipped/2, min(clipped, x/s.sigma)) })
+}
+
+func median(of []float64) float64 {
+	if len(of) == 0 {
+		return math.NaN()
+	}
+	of = slices.Sorted(slices.Values(of))
+	return (of[(len(of)-1)/2] + of[len(of)/2]) / 2
+}
+
+// A sum is the number of values, their sum and that of their squares.
+type sum struct{ n, x, xx float64 }
+
+func (s *sum) add(x float64)    { s.n, s.x, s.xx = s.n+1, s.x+x, s.xx+x*x }
+func (s sum) less(o sum) sum    { return sum{s.n - o.n, s.x - o.x, s.xx - o.xx} }
+func (s sum) mean() float64     { return s.x / s.n }
+func (s sum) variance() float64 { return max(0, s.xx/s.n-s.mean()*s.mean()) }
+
+// totals add up what all open pairs show.
+type totals struct{ y, again sum }
+
+func (s *search) totals(pairs []int) (t totals) {
+	for _, i := range pairs {
+		if !s.open[i] {
+			continue
+		}
+		if !math.IsNaN(s.y[i]) {
+			t.y.add(s.y[i])
+		}
+		t.again.add(s.again[i])
+	}
+	return t
+}
+
+// gain is by how much a candidate makes the evidence likelier: for times that their mean is another one for its
+// pairs, for segments their rate.
+func (s *search) gain(c candidate, all totals) (gain float64) {
+	in := s.totals(c.pairs)
+	if out := all.y.less(in.y); in.y.n >= leastPairs && out.n >= leastPairs && in.y.mean() > out.mean() {
+		within := (in.y.n*in.y.variance() + out.n*out.variance()) / all.y.n
+		gain = all.y.n / 2 * math.Log(max(leastVariance, all.y.variance())/max(leastVariance, within))
+	}
+	return gain + resends(in.again, all.again)
+}
+
+const (
+	leastPairs    = 3   // of a candidate
+	leastSlow     = 4   // of its pairs, where not most are
+	leastVariance = 0.5 // of pairs in units of their own deviation
+)
+
+// resends is the gain of the numbers of segments. A part of it counts, since losses come in bursts.
+func resends(in, all sum) float64 {
+	const leastResent, times, independent = 4, 4, 0.7
+	out := all.less(in)
+	if in.x < leastResent || in.n < leastPairs || out.n < leastPairs || in.mean() < times*out.mean() {
+		return 0
+	}
+	gain := in.x * math.Log(in.mean()/all.mean())
+	if out.x > 0 {
+		gain += out.x * math.Log(out.mean()/all.mean())
+	}
+	return independent * gain
+}
+
+// effect is the mean excess of the open pairs of a candidate, with its standard error, beside that of all others.
+func (s *search) effect(pairs []int) (mean, err float64) {
+	const most = 20 // times the usual: a single long wait is no rate
+	var in sum
+	for _, i := range pairs {
+		if s.open[i] && !math.IsNaN(s.excess[i]) {
+			in.add(min(most, s.excess[i]))
+		}
+	}
+	if in.n == 0 {
+		return 0, 0
+	}
+	return in.mean(), math.Sqrt(in.variance() / in.n)
+}
+
+// material reports whether a candidate slows so much that it is worth a name.
+func material(c candidate, mean float64, control bool) bool {
+	switch {
+	case control:
+		return mean >= leastControl
+	case c.one != "":
+		return mean >= leastOne
+	case c.kind == OfDirection:
+		return mean >= leastDirection
+	}
+	return mean >= leastBoth
+}
+
+// control reports whether control messages slow a server, too.
+func (s *search) control(c candidate) bool {
+	at := slices.Index(s.Names, c.part)
+	return c.kind == OfServer && at >= 0 && at < len(s.Servers) && s.Servers[at].Control
+}
+
+// next puts the pairs of the likeliest candidate aside, and returns it as a cause with all that is about as likely,
+// or false where it slows too little, or does not look like a cause. The last result says whether there was any.
+func (s *search) next(had []Cause) (c Cause, named, any bool) {
+	all := s.totals(lists.Count[int](len(s.Pairs)))
+	gains := lists.Of(s.all, func(c candidate) float64 { return s.gain(c, all) })
+	best := -1
+	for i, g := range gains {
+		if g >= evident && (best < 0 || g > gains[best] || g == gains[best] && len(s.all[i].pairs) < len(s.all[best].pairs)) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return Cause{}, false, false
+	}
+	top := s.all[best]
+	var alike []candidate
+	for i, c := range s.all {
+		if i == best || gains[i] >= close*gains[best] && s.overlaps(c, top) {
+			alike = append(alike, c)
+		}
+	}
+	if c, named = name(alike, s.errors(top)); named && s.fits(top) {
+		s.describe(&c, top, slices.ContainsFunc(alike, s.control))
+		c.score = gains[best]
+		named = c.Resent > 0 && len(had) == 0 || c.Share > 0 && s.beside(c, had)
+	} else {
+		named = false
+	}
+	for _, i := range top.pairs {
+		s.open[i] = false
+	}
+	s.measure()
+	return c, named, true
+}
+
+// overlaps reports whether a candidate would explain mostly what another one explains, too.
+func (s *search) overlaps(c, o candidate) bool {
+	slow := lists.Where(c.pairs, func(i int) bool { return s.open[i] && (s.slow(i) || s.y[i] > 1) })
+	shared := lists.Many(slow, func(i int) bool { _, ok := slices.BinarySearch(o.pairs, i); return ok })
+	return 2*shared > len(slow)
+}
+
+// beside reports whether a cause is bad enough to be one of its own beside worse ones.
+func (s *search) beside(c Cause, had []Cause) bool {
+	least := besides
+	if c.AtTimes {
+		least = besidesAtTimes
+	}
+	worst := lists.Most(had, func(c Cause) float64 { return c.weight(s.Sec) })
+	return 1-c.Share >= least*worst
+}
+
+// errors reports whether the adapter of a server counted errors, and no other did.
+func (s *search) errors(c candidate) bool {
+	at := slices.Index(s.Names, c.part)
+	if c.kind != OfServer || at < 0 || at >= len(s.Servers) || s.Servers[at].Errors == 0 {
+		return false
+	}
+	return lists.Many(s.Servers, func(x Server) bool { return x.Errors > 0 }) == 1
+}
+
+// slow reports whether a pair took much longer, or lost segments.
+func (s *search) slow(i int) bool {
+	return s.again[i] > 0 || !math.IsNaN(s.y[i]) && s.y[i] >= hit && s.excess[i] >= hitExcess
+}
+
+// atTimes reports whether the excess of a pair is that of single messages. Files of older versions do not tell.
+func (s *search) atTimes(i int) (single, known bool) {
+	p := s.Pairs[i]
+	if p.Longest == 0 || p.Messages < 2 {
+		return false, false
+	}
+	usual := p.Sec / (1 + s.excess[i]) / float64(p.Messages)
+	return p.Longest-usual >= 0.5*(p.Sec-usual*float64(p.Messages)), true
+}
+
+// fits reports whether the pairs of a candidate look as if it were the cause: most of them are slower, within the
+// leaf and beyond it where the way beyond is not known; or single messages of some are.
+func (s *search) fits(c candidate) bool {
+	in := lists.Where(c.pairs, func(i int) bool { return s.open[i] })
+	slow := lists.Where(in, s.slow)
+	mean, _ := s.effect(c.pairs)
+	level := max(mean/4, s.sigma/2)
+	longer := lists.Many(in, func(i int) bool { return s.excess[i] >= level || s.again[i] > 0 })
+	middle := median(lists.Of(in, func(i int) float64 { return max(s.excess[i], mean*s.again[i]) }))
+	if float64(longer) >= steady*float64(len(in)) && middle >= mean/2 {
+		return s.inside(c, in, level)
+	}
+	if len(slow) < leastSlow || c.kind == OfServer && s.hidden(in) {
+		return false
+	}
+	single := lists.Many(slow, func(i int) bool { one, known := s.atTimes(i); return known && one || s.again[i] > 0 })
+	return float64(single) >= steady*float64(len(slow))
+}
+
+// hidden reports whether parts of the ways of pairs are not known.
+func (s *search) hidden(pairs []int) bool {
+	return slices.ContainsFunc(pairs, func(i int) bool { return !s.known[i] })
+}
+
+// inside reports whether the pairs with known ways of a server are slow as the others are: what is slow beyond its
+// leaf alone may be another's fault.
+func (s *search) inside(c candidate, pairs []int, level float64) bool {
+	known := lists.Where(pairs, func(i int) bool { return s.known[i] })
+	if c.kind != OfServer || len(known) == len(pairs) || len(known) == 0 {
+		return true
+	}
+	return float64(lists.Many(known, func(i int) bool { return s.excess[i] >= level || s.again[i] > 0 })) >= steady*float64(len(known))
+}
+
+// describe fills in the figures of a cause.
+func (s *search) describe(c *Cause, of candidate, control bool) {
+	c.pairs = lists.Where(of.pairs, func(i int) bool { return s.open[i] })
+	c.Pairs = len(c.pairs)
+	for _, i := range c.pairs {
+		c.Resent += s.Pairs[i].Resent
+		if s.slow(i) {
+			c.Slow++
+		}
+	}
+	if resends(s.totals(of.pairs).again, s.totals(lists.Count[int](len(s.Pairs))).again) == 0 {
+		c.Resent = 0 // no more than others
+	}
+	slow := lists.Where(c.pairs, s.slow)
+	c.AtTimes = len(slow) > 0 && 2*lists.Many(slow, func(i int) bool { one, _ := s.atTimes(i); return one }) > len(slow)
+	if mean, err := s.effect(of.pairs); material(of, mean, control) {
+		const wide = 1.96 // standard errors of an interval of 95 %
+		c.Share, c.Lo, c.Hi = 1/(1+mean), 1/(1+mean+wide*err), 1/(1+max(0, mean-wide*err))
+	}
+}
+
+// enough returns the causes that are far likelier than anything that is left: a pattern that they do not explain
+// has another cause, such as ways that are not those of the tables. Where one is always slow, most of the slow pairs
+// must be explained.
+func (s *search) enough(causes []Cause) []Cause {
+	all := s.totals(lists.Count[int](len(s.Pairs)))
+	left := lists.Most(s.all, func(c candidate) float64 { return s.gain(c, all) })
+	var slow, rest float64
+	for i := range s.Pairs {
+		if s.slow(i) && s.again[i] == 0 {
+			if slow++; s.open[i] {
+				rest++
+			}
+		}
+	}
+	return lists.Where(causes, func(c Cause) bool {
+		return c.Stops > 0 || c.score >= clearly*left && (c.AtTimes || c.Share == 0 || rest <= (1-explained)*slow)
+	})
+}
+
+const (
+	leastStood = 0.01 // of the time
+	leastStop  = 0.1  // seconds in all
+	timesOther = 5    // times the usual of all servers
+)
+
+// stops are the servers that stood still by their own clocks, unlike the others. What their pairs took longer is
+// explained by that.
+func (s *search) stops() (out []Cause) {
+	if len(s.Servers) < 3 {
+		return nil
+	}
+	usual := median(lists.Of(s.Servers, func(x Server) float64 { return x.Stood }))
+	for rank, x := range s.Servers {
+		if x.Stood < max(leastStop, leastStood*s.Sec) || x.Stood-usual < timesOther*max(usual, leastStood*s.Sec/timesOther) {
+			continue
+		}
+		c := Cause{Kind: OfServer, Name: s.Names[rank], Parts: []string{s.Names[rank]}, Stops: x.Stops, Stood: x.Stood, Longest: x.Longest, First: x.First}
+		for i, p := range s.Pairs {
+			if p.Src == rank || p.Dst == rank {
+				c.pairs = append(c.pairs, i)
+			}
+		}
+		out = append(out, c)
+	}
+	slices.SortStableFunc(out, func(a, b Cause) int { return cmp.Compare(b.Stood, a.Stood) })
+	if len(out) > most {
+		return nil // a machine that is too small
+	}
+	for _, c := range out {
+		for _, i := range c.pairs {
+			s.open[i] = false
+		}
+	}
+	s.measure()
+	return out
+}
