@@ -66,6 +66,7 @@ func (r *runner) measure(ctx context.Context, m *measured, p Place) error {
 	x.note(runErr)
 	err = errors.Join(x.line.blame(runErr), besideErr, x.counterErr, r.readLinks(m, x.before, x.line))
 	r.keepPairs(m)
+	r.keepServers(m)
 	r.keepExchanges(m)
 	r.keepSpans(m)
 	return err

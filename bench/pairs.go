@@ -45,7 +45,8 @@ func (r *runner) keepPairs(m *measured) {
 	if !r.pairs {
 		return
 	}
-	for _, p := range pairCounts(m.outcome, m.Plan.Tree.Pairs) {
+	m.pairs = pairCounts(m.outcome, m.Plan.Tree.Pairs)
+	for _, p := range m.pairs {
 		p.Case, p.Repeat = m.Name, m.repeat
 		r.keep(r.sink.Write(p))
 	}
@@ -68,7 +69,8 @@ func pairCounts(o controller.Outcome, pairs iter.Seq2[int, int]) []results.PairC
 		if took == 0 && got.Bytes > 0 {
 			took = o.Span
 		}
-		p := results.PairCount{Src: from.Server, Dst: to.Server, Bytes: got.Bytes, Sec: took.Seconds()}
+		p := results.PairCount{Src: from.Server, Dst: to.Server, Bytes: got.Bytes, Sec: took.Seconds(),
+			Messages: got.Messages, LongestSec: got.Longest.Seconds(), LongestAtSec: got.LongestAt.Seconds()}
 		if dst < len(from.Sources) {
 			p.Resent = from.Sources[dst].Resent
 		}

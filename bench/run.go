@@ -66,6 +66,7 @@ type runner struct {
 	done     []*measured // slices in their order
 	sinkErr  error
 	sum      results.Summary
+	slow     map[string]*slowness // by case
 }
 
 // Work is the planned cases of a scenario, on a fabric.
@@ -84,7 +85,7 @@ type Work struct {
 // early; it is then marked.
 func Run(ctx context.Context, w Work, o Options) (results.Summary, error) {
 	s := w.Scenario
-	r := &runner{s: s, o: o, f: w.Fabric, open: w.Open, close: w.Ended, cases: w.Cases, plan: rounds{Rounds: s.Rounds, seed: s.Seed, cases: len(w.Cases)}}
+	r := &runner{s: s, o: o, f: w.Fabric, open: w.Open, close: w.Ended, cases: w.Cases, slow: map[string]*slowness{}, plan: rounds{Rounds: s.Rounds, seed: s.Seed, cases: len(w.Cases)}}
 	r.o.JoinTimeout = cmp.Or(r.o.JoinTimeout, 30*time.Second)
 	err := r.session(ctx)
 	if !errors.Is(err, r.sinkErr) { // a slice that could not be kept has ended the run with it

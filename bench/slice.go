@@ -61,7 +61,11 @@ func (r *runner) slice(ctx context.Context, place, index, count int) (*measured,
 	}
 	m.slice = r.sliceOf(m)
 	r.done = append(r.done, m)
-	sum := r.standing(false, "") // decides whether this slice counts
+	r.slices() // decides whether this slice counts
+	if m.rejected == "" {
+		r.lookAt(m)
+	}
+	sum := r.standing(false, "")
 	if err == nil {
 		r.progress(p, Done{Slice: r.result(m), Links: m.links, Summary: sum})
 	}
@@ -89,6 +93,8 @@ type measured struct {
 	events   []results.LinkEvent
 	// failovers are the reactions to those changes.
 	failovers []results.Failover
+	pairs     []results.PairCount   // of the slice, until it has been looked at
+	servers   []results.ServerCount // likewise
 	warnings  []string
 	wrong     []string // reasons that make the case invalid
 }

@@ -172,6 +172,9 @@ func (r *runner) standing(complete bool, stopped string) results.Summary {
 	results.Assess(sum.Cases, sum.Slices, compared)
 	for i := range sum.Cases {
 		c, o := &sum.Cases[i], from[i].outcome
+		if s := r.slow[c.Name]; s != nil {
+			c.Causes = s.causes
+		}
 		c.Judge(results.Evidence{
 			Duplicate: o.DuplicateFragments, Corrupt: o.CorruptFragments + o.StrayFragments,
 			Links: from[i].links, Slices: r.efficiencies(c.Name), ControlOff: !r.s.Control, Wrong: from[i].wrong, Bursts: r.bursts(),

@@ -47,6 +47,7 @@ var (
 	Samples   = NewTable[Sample]("samples", "what each server counted in each interval")
 	Links     = NewTable[LinkCount]("links", "what each direction of each cable carried in the measured part of a case")
 	Pairs     = NewTable[PairCount]("pairs", "what each server received of each other one in the measured part of a case, and how long it waited for that")
+	Servers   = NewTable[ServerCount]("servers", "what each server noted of itself in the measured part of a case; stops: times its process stood still")
 	Exchanges = NewTable[ExchangeTime]("exchanges", "how long the exchanges of a case took, the mean over servers; a row may stand for several that follow one another")
 	Spans     = NewTable[Span]("trace", "what each server did, by its own clock")
 )
@@ -58,7 +59,7 @@ var (
 )
 
 // Tables are the tables whose rows a Run holds.
-var Tables = []*Table{Samples, Links, Pairs, Exchanges}
+var Tables = []*Table{Samples, Links, Pairs, Servers, Exchanges}
 
 // NewTable returns the table of records of a type.
 func NewTable[T any](name, title string) *Table {

@@ -140,7 +140,8 @@ type Run struct {
 	Summary  Summary
 	Samples  []Sample
 	Links    []LinkCount
-	Pairs    []PairCount // nil without counts by pair
+	Pairs    []PairCount   // nil without counts by pair
+	Servers  []ServerCount // nil in results of older versions
 	// Exchanges are the times of exchanges; nil where they were not kept.
 	Exchanges []ExchangeTime
 	Plans     map[string][]byte // in their text form, by case

@@ -222,6 +222,17 @@ type Load struct {
 	// PressureSec is how long at least one thread of the machine waited for a processor
 	// ("some" of /proc/pressure/cpu). At most WallSec.
 	PressureSec *float64 `json:"pressure_s"`
+	// MemorySec is the same for memory (/proc/pressure/memory).
+	MemorySec *float64 `json:"memory_pressure_s,omitempty"`
+
+	// Stops are the times that the worker's process stood still, by its own clock: seconds in all, the longest, and
+	// when the first began. Waiting for a processor is a part of that.
+	Stops          uint64  `json:"stops,omitempty"`
+	StoodSec       float64 `json:"stood_s,omitempty"`
+	LongestStopSec float64 `json:"longest_stop_s,omitempty"`
+	FirstStopSec   float64 `json:"first_stop_s,omitempty"`
+	// Errors are those that the adapters counted which the worker sees (/proc/net/dev, /sys/class/infiniband).
+	Errors uint64 `json:"adapter_errors,omitempty"`
 }
 
 const (
@@ -249,6 +260,10 @@ func (l Load) Check() error {
 		{"steal_s", l.StealSec},
 		{"run_delay_s", l.RunDelaySec},
 		{"pressure_s", l.PressureSec},
+		{"memory_pressure_s", l.MemorySec},
+		{"stood_s", &l.StoodSec},
+		{"longest_stop_s", &l.LongestStopSec},
+		{"first_stop_s", &l.FirstStopSec},
 	} {
 		if t.sec != nil && (math.IsNaN(*t.sec) || *t.sec < 0 || *t.sec > maxLoadSec) {
 			return fmt.Errorf("%s: %v, must be 0..%g", t.name, *t.sec, maxLoadSec)
@@ -288,6 +303,7 @@ func machine(of []Load) Load {
 		OthersSec:   sum(of, n, func(l *Load) *float64 { return l.OthersSec }),
 		StealSec:    sum(of, n, func(l *Load) *float64 { return l.StealSec }),
 		PressureSec: sum(of, n, func(l *Load) *float64 { return l.PressureSec }),
+		MemorySec:   sum(of, n, func(l *Load) *float64 { return l.MemorySec }),
 		WallSec:     *sum(of, n, func(l *Load) *float64 { return &l.WallSec }),
 	}
 	if l.OthersSec == nil || l.CPUSec == nil {

@@ -13,6 +13,7 @@ import (
 	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/internal/kept"
+	"evbench/results/attribution"
 )
 
 // A Sample is the counters of one server for one interval.
@@ -70,6 +71,11 @@ type PairCount struct {
 	Sec float64 `col:"seconds" unit:"s" digits:"9"`
 	// Resent is how often the network sent a segment of Src to Dst again, requests included; 0 where the transport cannot tell.
 	Resent uint64 `col:"resent" unit:"segment"`
+	// Messages are the fragments that Sec is of, LongestSec the one that took longest, LongestAtSec when that had come;
+	// 0 where the pair was not timed.
+	Messages     uint64  `col:"messages" unit:"fragment"`
+	LongestSec   float64 `col:"longest_s" unit:"s" digits:"9"`
+	LongestAtSec float64 `col:"longest_at_s" unit:"s"`
 }
 
 // Stat is a distribution over servers.
@@ -105,6 +111,9 @@ type Case struct {
 	Rates
 	Assessment
 	Counts
+
+	// Causes are who is slow: none where nobody is, or the evidence names nobody.
+	Causes []attribution.Cause `json:"causes,omitempty"`
 
 	LinkEvents []LinkEvent `json:"link_events,omitempty"`
 	// Failover is the policy of the case, "" without one. Failovers are the actions of the policy.

@@ -257,7 +257,7 @@ func (l *loop) totals() wire.Totals {
 	t := l.tally.totals()
 	l.meter.read(l.now()).addTo(&t, l.before)
 	l.fragments.damage(&t)
-	t.Sources = l.fragments.sources.report(l.ep.Moved)
+	t.Sources = l.fragments.sources.report(l.tally.began, l.ep.Moved)
 	t.Trace = l.trace.spans(l.tally.began)
 	if l.c.Mode == modes.Unsync {
 		t.Exchanges = 0

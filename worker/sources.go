@@ -17,6 +17,10 @@ type source struct {
 	awaited int           // fragments awaited
 	since   time.Duration // when the first awaited one was expected
 	took    time.Duration // time with at least one awaited, up to the last arrival
+
+	messages  uint64
+	longest   time.Duration // that one added to took
+	longestAt time.Duration // when it came
 }
 
 func newSources(c wire.Configure) sources {
@@ -51,7 +55,11 @@ func (s sources) came(rank int, now time.Duration) {
 		return
 	}
 	f := &s[rank]
-	f.took += now - f.since
+	took := now - f.since
+	if f.took += took; took > f.longest {
+		f.longest, f.longestAt = took, now
+	}
+	f.messages++
 	f.since = now
 	f.awaited--
 }
@@ -62,13 +70,17 @@ func (s sources) got(rank, bytes int) {
 	}
 }
 
-func (s sources) report(moved func(peer int) transport.Movement) []wire.Source {
+// report counts times from when the counted part began.
+func (s sources) report(began time.Duration, moved func(peer int) transport.Movement) []wire.Source {
 	if s == nil {
 		return nil
 	}
 	out := make([]wire.Source, len(s))
 	for i, f := range s {
-		out[i] = wire.Source{Bytes: f.bytes, Took: f.took, Resent: moved(i).Resent - f.resent}
+		out[i] = wire.Source{
+			Bytes: f.bytes, Took: f.took, Resent: moved(i).Resent - f.resent,
+			Messages: f.messages, Longest: f.longest, LongestAt: max(0, f.longestAt-began),
+		}
 	}
 	return out
 }

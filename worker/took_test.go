@@ -112,8 +112,8 @@ func TestSources(t *testing.T) {
 	s.got(1, 500)
 	s.came(1, 301)
 	s.await(1, 400)
-	want := []wire.Source{{}, {Bytes: 1500, Took: 51, Resent: 2}, {Took: 10, Resent: 4}}
-	expect.Equal(t, s.report(moved), want, "sources")
+	want := []wire.Source{{}, {Bytes: 1500, Took: 51, Resent: 2, Messages: 3, Longest: 30, LongestAt: 50}, {Took: 10, Resent: 4, Messages: 1, Longest: 10, LongestAt: 10}}
+	expect.Equal(t, s.report(100, moved), want, "sources")
 }
 
 // Nobody asked: nothing is kept, and nothing sent.
@@ -123,6 +123,6 @@ func TestNoSources(t *testing.T) {
 	s.await(1, 0)
 	s.got(1, 10)
 	s.came(1, 0)
-	got := s.report(nil)
+	got := s.report(0, nil)
 	expect.True(t, s == nil && got == nil, "%v kept, %v reported", s, got)
 }

@@ -319,6 +319,10 @@ type Source struct {
 	Took time.Duration `json:"t"`
 	// Resent are segments to it that the network sent twice.
 	Resent uint64 `json:"r,omitempty"`
+	// Messages came of it; Longest is the one awaited longest, LongestAt when it came, since Measure.
+	Messages  uint64        `json:"n,omitempty"`
+	Longest   time.Duration `json:"l,omitempty"`
+	LongestAt time.Duration `json:"a,omitempty"`
 }
 
 // Error reports that a worker's case failed, in place of Finished. The worker stays in the session.

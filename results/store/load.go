@@ -65,7 +65,7 @@ func readDocuments(dir string) (*results.Run, error) {
 
 // readRows reads the rows of a table. Rows of pairs and exchanges are optional.
 func readRows(dir string, t *results.Table, run *results.Run) error {
-	if optional := t == results.Pairs || t == results.Exchanges; optional && !has(dir, fileOf(t)) {
+	if optional := t == results.Pairs || t == results.Exchanges || t == results.Servers; optional && !has(dir, fileOf(t)) {
 		return nil
 	}
 	return readFile(dir, fileOf(t), func(r io.Reader) error { return readInto(r, t, run) })

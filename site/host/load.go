@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+	"github.com/prometheus/procfs/sysfs"
 
 	"evbench/results"
 )
@@ -20,14 +21,75 @@ type reading struct {
 	used     *float64        // of all processes
 	steal    *float64        // of all processors
 	pressure *float64        // time in which some thread waited for a processor
+	memory   *float64        // or for memory
+	errors   uint64          // of adapters
 	delays   map[int]float64 // by thread of this process: its wait for a processor
 }
 
 // Watch reads the load of this machine, and again when the returned function is called, which
-// returns the difference.
+// returns the difference. In between it notes when this process stands still.
 func Watch() (since func() results.Load) {
-	from := loadNow()
-	return func() results.Load { return loadNow().since(from) }
+	from, still := loadNow(), watchStops()
+	return func() results.Load {
+		l := loadNow().since(from)
+		s := still()
+		l.Stops, l.StoodSec, l.LongestStopSec, l.FirstStopSec = s.n, s.all.Seconds(), s.longest.Seconds(), s.first.Seconds()
+		return l
+	}
+}
+
+// The process asks for its clock every tick, which costs less than a thousandth of a processor. It stood still where
+// the answer comes late by leastStop: Go's scheduler and a free processor need a hundredth of that.
+const (
+	tick      = 20 * time.Millisecond
+	leastStop = 20 * time.Millisecond
+)
+
+// stops are how often a process stood still, how long in all, at most, and from when on.
+type stops struct {
+	n                   uint64
+	all, longest, first time.Duration
+}
+
+func (s *stops) late(at, by time.Duration) {
+	if by < leastStop {
+		return
+	}
+	if s.n == 0 {
+		s.first = max(0, at-by)
+	}
+	s.n++
+	s.all += by
+	s.longest = max(s.longest, by)
+}
+
+// watchStops starts a goroutine, which the returned function ends.
+func watchStops() (end func() stops) {
+	quit, done := make(chan struct{}), make(chan stops)
+	began := time.Now()
+	go func() {
+		t := time.NewTicker(tick)
+		defer t.Stop()
+		var s stops
+		last := time.Duration(0)
+		for {
+			select {
+			case <-t.C:
+			case <-quit:
+				now := time.Since(began)
+				s.late(now, now-last-tick)
+				done <- s
+				return
+			}
+			now := time.Since(began)
+			s.late(now, now-last-tick)
+			last = now
+		}
+	}()
+	return func() stops {
+		close(quit)
+		return <-done
+	}
 }
 
 func (r reading) since(earlier reading) results.Load {
@@ -35,6 +97,7 @@ func (r reading) since(earlier reading) results.Load {
 		Host: r.host, Cores: r.cores, WallSec: r.at.Sub(earlier.at).Seconds(),
 		CPUSec: since(r.own, earlier.own), StealSec: since(r.steal, earlier.steal),
 		PressureSec: since(r.pressure, earlier.pressure), RunDelaySec: delay(r.delays, earlier.delays),
+		MemorySec: since(r.memory, earlier.memory), Errors: max(r.errors, earlier.errors) - earlier.errors,
 	}
 	if used := since(r.used, earlier.used); used != nil && l.CPUSec != nil {
 		others := max(*used-*l.CPUSec, 0) // one value is sampled, the other is not
@@ -87,10 +150,47 @@ func readLoad(proc string) reading {
 		sec := float64(p.Some.Total) / 1e6
 		r.pressure = &sec
 	}
+	if p, err := fs.PSIStatsForResource("memory"); err == nil && p.Some != nil {
+		sec := float64(p.Some.Total) / 1e6
+		r.memory = &sec
+	}
+	r.errors = adapterErrors(fs)
 	if self, err := fs.Self(); err == nil {
 		r.own, r.delays = ownTime(self), runDelays(fs, self.PID)
 	}
 	return r
+}
+
+// adapterErrors sums up what the adapters of this machine, or of its network namespace, count as errors of their own
+// and of their cables. Drops are none: a full queue is no fault of a cable.
+func adapterErrors(fs procfs.FS) (sum uint64) {
+	dev, err := fs.NetDev()
+	if err == nil {
+		for name, d := range dev {
+			if name != "lo" {
+				sum += d.RxErrors + d.TxErrors
+			}
+		}
+	}
+	sys, err := sysfs.NewDefaultFS()
+	if err != nil {
+		return sum
+	}
+	class, err := sys.InfiniBandClass()
+	if err != nil {
+		return sum
+	}
+	for _, device := range class {
+		for _, port := range device.Ports {
+			c := port.Counters
+			for _, x := range []*uint64{c.SymbolError, c.LinkErrorRecovery, c.LinkDowned, c.LocalLinkIntegrityErrors, c.PortRcvErrors, c.PortRcvRemotePhysicalErrors} {
+				if x != nil {
+					sum += *x
+				}
+			}
+		}
+	}
+	return sum
 }
 
 func ownTime(p procfs.Proc) *float64 {

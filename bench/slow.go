@@ -1,0 +1,69 @@
+package bench
+
+import (
+	"net"
+	"slices"
+	"strings"
+
+	"evbench/results"
+	"evbench/results/attribution"
+)
+
+// keepServers keeps what each server noted of itself. Where a process is several servers, its stops are nobody's.
+func (r *runner) keepServers(m *measured) {
+	own := len(m.outcome.Loads) == len(m.outcome.Servers)
+	for _, s := range m.outcome.Servers {
+		if !s.Reported {
+			continue
+		}
+		load := s.Load
+		if !own {
+			load = nil
+		}
+		c := results.CountOf(s.Server, s.Totals.BarrierWait.Seconds(), load)
+		c.Case, c.Repeat = m.Name, m.repeat
+		m.servers = append(m.servers, c)
+		r.keep(r.sink.Write(c))
+	}
+}
+
+// slowness is what the slices of a case that count show of who is slow: together, and what was found in each.
+type slowness struct {
+	all    attribution.Evidence
+	each   [][]attribution.Cause
+	causes []attribution.Cause
+}
+
+// lookAt adds a slice to what is known of its case, and lets go of its pairs.
+func (r *runner) lookAt(m *measured) {
+	pairs, servers := m.pairs, m.servers
+	m.pairs, m.servers = nil, nil
+	if len(m.failovers) > 0 || len(m.events) > 0 || m.Plan.Tree == nil { // its ways changed
+		return
+	}
+	e := results.Slowness(m.Plan, m.Mode, m.outcome.Span.Seconds(), pairs, servers, r.controlled())
+	s := r.slow[m.Name]
+	if s == nil {
+		s = &slowness{}
+		r.slow[m.Name] = s
+	}
+	s.all.Add(e)
+	s.each = append(s.each, attribution.Find(e))
+	s.causes = attribution.Over(s.all, s.each)
+}
+
+// controlled is the position of the server over whose cable the controller talks with all workers, -1 where it has a
+// way of its own.
+func (r *runner) controlled() int {
+	_, at, _ := strings.Cut(r.manifest.Control, ":")
+	host, _, err := net.SplitHostPort(at)
+	if err != nil {
+		return -1
+	}
+	for _, h := range r.manifest.Hosts {
+		if slices.ContainsFunc(h.Addresses, func(a string) bool { return a == host || strings.HasPrefix(a, host+":") }) {
+			return h.Server
+		}
+	}
+	return -1
+}
