@@ -93,7 +93,7 @@ func (r *runner) newFollower(ctx context.Context, m *measured, line *timeline, e
 		if f.Planner, there = net.(loop.Planner); !there { // else its tables are those of others
 			f.Planner = newPlanner(r.s, m.Planned)
 		}
-		f.Workers = &changer{ctl: r.ctl, epoch: m.Plan.Epoch, line: line, s: r.s, c: m.Case}
+		f.Workers = &changer{ctl: r.ctl, epoch: m.Plan.Epoch, line: line, s: r.s, c: m.Case, orderer: m.Orderer}
 	}
 	return f, nil
 }
@@ -114,13 +114,14 @@ func newPlanner(s *scenario.Scenario, m Planned) *loop.Plans {
 
 // A changer sends the workers of a case another plan, one row for each.
 type changer struct {
-	ctl   *controller.Controller
-	epoch uint32 // of the plan sent last
-	line  *timeline
-	s     *scenario.Scenario
-	c     scenario.Case
-	held  *plan.Plan // at hand as change; nil: none
-	next  controller.PlanChange
+	ctl     *controller.Controller
+	epoch   uint32 // of the plan sent last
+	line    *timeline
+	s       *scenario.Scenario
+	c       scenario.Case
+	orderer Orderer    // of an ordered case
+	held    *plan.Plan // at hand as change; nil: none
+	next    controller.PlanChange
 }
 
 // Hold implements loop.Workers.
@@ -152,7 +153,7 @@ func (c *changer) change(p *plan.Plan) controller.PlanChange {
 	change := controller.PlanChange{Epoch: c.epoch, Mode: modes.Sync}
 	switch {
 	case c.c.Mode == modes.Ordered:
-		change.Mode, change.Windows = modes.Ordered, orderer.Windows(c.s, c.c, p.Tree, nil)
+		change.Mode, change.Windows = modes.Ordered, c.orderer.Windows(c.s, c.c, p.Tree, nil)
 	case p.Schedule == nil:
 		change.Mode = modes.Unsync
 	default:

@@ -353,6 +353,23 @@ cases:
 	expect.True(t, err == nil && math.Abs(mean-want) <= 1e-9 && worked == 2, "%v, worked out %d times, %v; want %v, 2", mean, worked, err, want)
 }
 
+// noWindows stands for a planner of ordered cases.
+type noWindows struct{ Window }
+
+func (w noWindows) First(*scenario.Scenario, scenario.Case, *topology.Tree) (Window, error) {
+	return w, nil
+}
+
+func (noWindows) Windows(*scenario.Scenario, scenario.Case, *topology.Tree, Window) controller.Windows {
+	return nil
+}
+
+func (noWindows) Efficiency(*scenario.Scenario, scenario.Case, *plan.Plan) (float64, error) {
+	return 1, nil
+}
+
+func (noWindows) Hash() string { return "" }
+
 // What workers would refuse, or could not open, is known before a run.
 func TestRefusedBeforehand(t *testing.T) {
 	for _, tt := range []struct {
@@ -369,7 +386,7 @@ func TestRefusedBeforehand(t *testing.T) {
 		{"paths of phases", "cases: [{schedule: fors, failover: fors}]", 95, ""},
 	} {
 		s := expect.Value(scenario.Read("x.yaml", strings.NewReader("topology: FT(2;4,4)\nfabric: {kind: lab, rate: 100Mbit/s}\ncontrol: off\n"+tt.text+"\n")))(t)
-		planned, err := Prepare(s)
+		planned, err := Parts{Ordered: noWindows{}}.Prepare(s)
 		if err == nil {
 			err = MayOpen(planned, func(_, connections int) error {
 				if connections > tt.connection {

@@ -13,7 +13,6 @@ import (
 	"evbench/controller/wire"
 	"evbench/fabric"
 	"evbench/failover/loop"
-	_ "evbench/model/ordered"
 	"evbench/plan"
 	"evbench/results"
 	_ "evbench/site/engines"

@@ -31,34 +31,29 @@ type Window interface {
 	WriteText(w io.Writer) error // as a file
 }
 
-// RegisterOrdered has cases of mode ordered planned by the package that calls it, from its init.
-func RegisterOrdered(o Orderer) { orderer = o }
-
-var orderer Orderer
-
 var errNoOrderer = errors.New("mode " + string(modes.Ordered) + ": this program has no planner for it (evbench/model/ordered)")
 
-func prepareOrdered(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (Planned, error) {
-	if orderer == nil {
+func (x Parts) prepareOrdered(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (Planned, error) {
+	if x.Ordered == nil {
 		return Planned{}, errNoOrderer
 	}
 	p, err := PlanFor(s, c, t)
 	if err != nil {
 		return Planned{}, err
 	}
-	w, err := orderer.First(s, c, t)
+	w, err := x.Ordered.First(s, c, t)
 	if err != nil {
 		return Planned{}, err
 	}
-	efficiency, err := predict(s, c, p)
-	return Planned{Case: c, Plan: p, Ordered: w, Prediction: results.Prediction{
+	efficiency, err := x.predict(s, c, p)
+	return Planned{Case: c, Plan: p, Ordered: w, Orderer: x.Ordered, Prediction: results.Prediction{
 		Case: c.Name, Schedule: c.Schedule, Objective: string(s.Objective(c)), Routing: p.Routing, PlanHash: w.Hash(), Efficiency: efficiency, Made: time.Now().UTC(),
 	}}, err
 }
 
-func efficiencyWith(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, error) {
+func (x Parts) efficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, error) {
 	if c.Mode == modes.Ordered {
-		return orderer.Efficiency(s, c, p)
+		return x.Ordered.Efficiency(s, c, p)
 	}
 	return efficiencyOf(s, c, p), nil
 }

@@ -25,7 +25,8 @@ import (
 type Planned struct {
 	scenario.Case
 	Plan       *plan.Plan
-	Ordered    Window // of an ordered case: the first counted window
+	Ordered    Window  // of an ordered case: the first counted window
+	Orderer    Orderer // of an ordered case: plans the others
 	Prediction results.Prediction
 }
 
@@ -49,12 +50,20 @@ func (p *Planned) Facts(s *scenario.Scenario) results.Case {
 	}
 }
 
+// Parts are what bench does not know itself, and main hands in. A case that needs what is nil is refused.
+type Parts struct {
+	Ordered Orderer // plans cases of mode ordered
+}
+
+// Prepare is Parts.Prepare for scenarios without cases that need a part.
+func Prepare(s *scenario.Scenario) ([]Planned, error) { return Parts{}.Prepare(s) }
+
 // Prepare plans every case of a scenario, the control included, and judges every plan; it runs
 // nothing.
-func Prepare(s *scenario.Scenario) ([]Planned, error) {
+func (x Parts) Prepare(s *scenario.Scenario) ([]Planned, error) {
 	var out []Planned
 	for _, c := range withControl(s) {
-		p, err := prepare(s, c)
+		p, err := x.prepare(s, c)
 		if err != nil {
 			return nil, fmt.Errorf("case %q: %w", c.Name, err)
 		}
@@ -103,7 +112,7 @@ func inFlight(c scenario.Case) int {
 	return max(events, async)
 }
 
-func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
+func (x Parts) prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 	if err := builder.MayCheck(s.Deliver, s.Check, inFlight(c)); err != nil { // workers would refuse it
 		return Planned{}, err
 	}
@@ -112,7 +121,7 @@ func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 		return Planned{}, err
 	}
 	if c.Mode == modes.Ordered {
-		return prepareOrdered(s, c, t)
+		return x.prepareOrdered(s, c, t)
 	}
 	p, err := build(s, c, t, planOptions(s, c))
 	if err != nil {
@@ -121,7 +130,7 @@ func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 	if err := p.Judge(); err != nil {
 		return Planned{}, err
 	}
-	efficiency, err := predict(s, c, p)
+	efficiency, err := x.predict(s, c, p)
 	if err != nil {
 		return Planned{}, err
 	}
@@ -141,11 +150,11 @@ const (
 // predict returns the efficiency that the link loads allow. With timed failures it is the mean over
 // time: between two changes the plan is the policy's plan without the unused links, and changing
 // the plan takes no time.
-func predict(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, error) {
+func (x Parts) predict(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, error) {
 	if len(c.Timed) == 0 {
-		return efficiencyWith(s, c, p)
+		return x.efficiency(s, c, p)
 	}
-	return overTime(c, p.Tree, func(t *topology.Tree) (float64, error) { return during(s, c, p, t) })
+	return overTime(c, p.Tree, func(t *topology.Tree) (float64, error) { return x.during(s, c, p, t) })
 }
 
 // overTime is the mean over the time of a case of during(t), where the dead links of t are the
@@ -181,7 +190,7 @@ func overTime(c scenario.Case, t *topology.Tree, during func(t *topology.Tree) (
 }
 
 // during predicts a case while the dead links of t are unused.
-func during(s *scenario.Scenario, c scenario.Case, p *plan.Plan, t *topology.Tree) (float64, error) {
+func (x Parts) during(s *scenario.Scenario, c scenario.Case, p *plan.Plan, t *topology.Tree) (float64, error) {
 	impaired := len(t.Dead()) > len(p.Tree.Dead())
 	if impaired && policyOf(c) == failover.None || t.Connected() != nil {
 		return 0, nil // all servers wait for those that wait for the link
@@ -195,7 +204,7 @@ func during(s *scenario.Scenario, c scenario.Case, p *plan.Plan, t *topology.Tre
 	if q.Schedule == nil {
 		c.Mode, c.Schedule = modes.Unsync, ""
 	}
-	return efficiencyWith(s, c, q)
+	return x.efficiency(s, c, q)
 }
 
 func planOptions(s *scenario.Scenario, c scenario.Case) plan.Options {

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"evbench/bench"
-	_ "evbench/model/anyshape"
 	"evbench/results"
 	"evbench/scenario"
+	_ "evbench/site/engines"
 	"evbench/testing/expect"
 )
 
@@ -58,7 +58,7 @@ cases: [{name: sync}, {name: unsync, mode: unsynchronised}]
 func TestPrepareNamesTheCase(t *testing.T) {
 	s := expect.Value(scenario.Read("x.yaml", strings.NewReader("topology: FT(2;3,5)\ncases: [{name: odd one, schedule: linear-shift}]")))(t)
 	s.Cases[0].Schedule = "xor"
-	_, err := bench.Prepare(s)
+	_, err := bench.Parts{}.Prepare(s)
 	expect.Error(t, err, `case "odd one": `)
 }
 

@@ -16,6 +16,7 @@ import (
 	"evbench/bench"
 	"evbench/builder/modes"
 	"evbench/fabric"
+	"evbench/model/ordered"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/testing/expect"
@@ -70,7 +71,7 @@ cases:
 func read(t *testing.T, text string) (*scenario.Scenario, []bench.Planned) {
 	t.Helper()
 	s := expect.Value(scenario.Read("small.yaml", strings.NewReader(text)))(t)
-	planned := expect.Value(bench.Prepare(s))(t)
+	planned := expect.Value(bench.Parts{Ordered: ordered.Orderer{}}.Prepare(s))(t)
 	return s, planned
 }
 

@@ -40,7 +40,7 @@ func (e entry) at(name string) field {
 
 func (d *document) cases(root field, f fields, s *Scenario, length lasting) {
 	written := d.written(root, f)
-	matrix := d.Mapping(f.Get("matrix"), matrixFields(&Case{}, nil, maxServers).names())
+	matrix := d.Mapping(f.Get("matrix"), matrixFields(&Case{}, nil, maxServers, nil).names())
 	d.disjoint(written, matrix)
 	if !d.fewEnough(f, matrix, len(written)) {
 		return
@@ -65,7 +65,7 @@ func (d *document) written(root field, f fields) []entry {
 	case f.Given("cases"):
 		list := d.List(f.Get("cases"))
 		out := lists.Of(list, func(at field) entry {
-			return entry{self: at, f: d.Mapping(at, caseFields(&Case{}, nil, maxServers).names())}
+			return entry{self: at, f: d.Mapping(at, caseFields(&Case{}, nil, maxServers, nil).names())}
 		})
 		if list != nil && len(list) == 0 {
 			d.Fail(f.Get("cases"), "has no case; write at least one, such as - {schedule: linear-shift}")
@@ -142,7 +142,7 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 	if s.Tree != nil {
 		servers = s.Tree.Servers()
 	}
-	rows := caseFields(&c, &draws, servers)
+	rows := caseFields(&c, &draws, servers, s.routings())
 	c.Failover = d.failoverAt(e.f.Get("failover"), d.failover)
 	d.set(e.f, rows)
 	good := d.schedule(e.f.Get("schedule"), s, &c) && d.set(e.f, rows, "mode", "barrier", "routing", "objective") && !c.Failover.wrong()

@@ -58,7 +58,7 @@ func TestFieldsAreDocumented(t *testing.T) {
 	for prefix, g := range map[string]group{
 		"": topFields(&top{Scenario: &Scenario{}}), "fabric.": fabricFields(&Fabric{}), "fabric.lossless.": losslessFields(&Lossless{}), "event.": eventFields(&Event{}),
 		"event.sizes.": sizesFields(&sizesOf{servers: maxServers, by: builder.Bys()}), "launch.": launchFields(&Launch{}), "sim.": simFields(&Sim{}),
-		"failover.": failoverFields(&Failover{}), "cases.": caseFields(&Case{}, new(uint64), maxServers),
+		"failover.": failoverFields(&Failover{}), "cases.": caseFields(&Case{}, new(uint64), maxServers, nil),
 	} {
 		for _, r := range g {
 			rows[prefix+r.name] = r
@@ -94,7 +94,7 @@ func TestOtherFieldsAreDocumented(t *testing.T) {
 	}{
 		{injectFields(&Inject{}), "do/failures.md", "`", "`"},
 		{answerFields, reference, "{", ":"},
-		{matrixFields(&Case{}, nil, maxServers), reference, "(?s)`matrix` takes[^.]*`", "`"},
+		{matrixFields(&Case{}, nil, maxServers, nil), reference, "(?s)`matrix` takes[^.]*`", "`"},
 		{slices.Concat(timedFields(&Timed{}), randomFailure), reference, "[{ ]", ":"},
 		{randomFields(nil, nil, 2), reference, "[{ ]", ":"},
 	} {

@@ -6,10 +6,13 @@ import (
 	"testing"
 	"time"
 
-	_ "evbench/model/anyshape" // which imports the engines
+	"evbench/model/anyshape"
 	"evbench/scenario"
 	"evbench/testing/expect"
 )
+
+// shapes accept networks of any shape.
+var shapes = scenario.Files{Networks: anyshape.Networks()}
 
 // What a case leaves open depends on its policy.
 func TestFailoverDefaults(t *testing.T) {
@@ -130,7 +133,7 @@ func TestFailoverRefuses(t *testing.T) {
 		{"flapping once", "cases: [{failures: [{link: spine0, at: 1s, for: 1s, every: 2s, times: 1}]}]", `times: "1": write a whole number 2..1000`},
 		{"flapping too long", "cases: [{failures: [{link: spine0, at: 1s, for: 1s, every: 2s, times: 6}]}]", "failures[0]: begins at 11s, but the case ends at 10s"},
 	} {
-		_, err := scenario.Read("test.yaml", strings.NewReader(small+tt.in))
+		_, err := shapes.Read("test.yaml", strings.NewReader(small+tt.in))
 		expect.Error(t, err, tt.want)
 		expect.False(t, err != nil && strings.Contains(err.Error(), "\n"), "%s: one slip makes several errors:\n%v", tt.name, err)
 	}

@@ -64,7 +64,7 @@ func (t *top) topology(text string) (o topology.Options, err error) {
 			return o, err
 		}
 	}
-	if o, err = t.treeOf(text, file); err != nil && networks.Open != nil {
+	if o, err = t.treeOf(text, file); err != nil && t.networks.Open != nil {
 		t.noTree, err = err, nil
 	}
 	return o, err
@@ -107,8 +107,8 @@ func topFields(t *top) group {
 		{"deliver", choice(&t.Deliver, "way to deliver", builder.DeliverBuffer, builder.DeliverDiscard).flag("`HOW` fragments are received: buffer, discard"), "buffer: each fragment is stored in its event; discard: it is read and thrown away"},
 		{"check", choice(&t.Check, "check", builder.CheckHeader, builder.CheckPayload), "header, or CRC-32C of every byte"},
 		{"preset", choice(&t.preset, "preset", thesis), "60 s synchronised, 300 s unsynchronised, 5 s interval"},
-		{"cases", nested(atLeastOne(object(caseFields(&Case{}, nil, maxServers)))), "what is measured"},
-		{"matrix", nested(object(matrixFields(&Case{}, nil, maxServers).lists())), "field: list of values; every case is measured with every combination"},
+		{"cases", nested(atLeastOne(object(caseFields(&Case{}, nil, maxServers, t.routings())))), "what is measured"},
+		{"matrix", nested(object(matrixFields(&Case{}, nil, maxServers, t.routings()).lists())), "field: list of values; every case is measured with every combination"},
 		{"transport", choice(&t.Transport, "transport", transport.Names()...), "of data"},
 		{"io", choice(&t.IO, "way of input and output", IOAuto, IOCopy, IOSendfile).flag("`HOW` tcp moves payload: auto, copy, sendfile"), "how TCP moves payload"},
 		{"launch", nested(object(launchFields(&Launch{}), "kind")), "how the servers of fabric hosts are started"},
@@ -187,13 +187,13 @@ func sizesFields(x *sizesOf) group {
 	}
 }
 
-// matrixFields are the fields that cases and a matrix share; draws is the seed of random failures.
-func matrixFields(c *Case, draws *uint64, servers int) group {
+// matrixFields are the fields that cases and a matrix share; draws is the seed of random failures, routings are the names that the scenario may have.
+func matrixFields(c *Case, draws *uint64, servers int, routings []string) group {
 	return group{
 		{"mode", to((*string)(&c.Mode), enum(append(modes.Names(), slices.Sorted(maps.Keys(modeAlias))...)...), oneOf("mode", modes.Names(), modeAlias)), "in phases, in any order, with each server at its own pace, or in the order of a plan with tokens"},
 		{"barrier", choice(&c.Barrier, "barrier", barriers()...), "between the phases of synchronised cases"},
 		{"schedule", nested(either(enum(append(allSchedules(), noSchedule)...), object(ownFields(new(string)), "file"))), "order of the messages"},
-		{"routing", choice(&c.Routing, "routing", allRoutings()...), "paths of the messages"},
+		{"routing", choice(&c.Routing, "routing", routings...), "paths of the messages"},
 		{"objective", choice(&c.Objective, "objective", schedules.Objectives()...), "what the schedule fors makes least; paths: one from a leaf to a server, which tables can hold"},
 		{"failures", nested(list(failureShape)), "links that are dead, and that die"},
 		{"failure_seed", seed(draws), "of random failures"},
@@ -211,11 +211,11 @@ func ownFields(file *string) group {
 	return group{{"file", word(file), "a plan file: its phases and, with routing pinned, its paths"}}
 }
 
-func caseFields(c *Case, draws *uint64, servers int) group {
+func caseFields(c *Case, draws *uint64, servers int, routings []string) group {
 	return append(group{
 		{"name", to(&c.Name, anyWord, parseCaseName), "unique"},
 		{"duration", lasts(&c.Duration, minDuration, maxDuration), "of this case"},
-	}, matrixFields(c, draws, servers)...)
+	}, matrixFields(c, draws, servers, routings)...)
 }
 
 // failureShape is the name of a link or spine, random links, or a link that dies at a time.

@@ -23,7 +23,7 @@ func TestFilesThatDoNotEnd(t *testing.T) {
 			"file: ":     "topology: FT(2;2,2)\nevent: {sizes: {file: \"" + name + "\"}}\nfabric: {kind: emulate, rate: 1Gbit/s}\ncases: [{name: a, schedule: fors}]\n",
 		} {
 			expect.Must(t, os.WriteFile(file, []byte(text), 0o600))
-			_, err := scenario.ReadFile(file, scenario.Files{Tree: netfile.Tree})
+			_, err := scenario.ReadFile(file, scenario.Files{Tree: netfile.Tree, Networks: shapes.Networks})
 			expect.Error(t, err, field, name+": is no regular file")
 		}
 	}
@@ -33,7 +33,7 @@ func TestFilesThatDoNotEnd(t *testing.T) {
 func TestNameOfAFile(t *testing.T) {
 	const text = "topology: FT(2;2,2)\nfabric: {kind: emulate, rate: 1Gbit/s}\ncases: [{name: NAME, schedule: fors}]\n"
 	read := func(name string) error {
-		_, err := scenario.Read("s.yaml", strings.NewReader(strings.Replace(text, "NAME", name, 1)))
+		_, err := shapes.Read("s.yaml", strings.NewReader(strings.Replace(text, "NAME", name, 1)))
 		return err
 	}
 	expect.OK(t, read(strings.Repeat("名", 20)))

@@ -29,7 +29,7 @@ type Network interface {
 	Random(down []string, count int, seed uint64) ([]string, error)
 }
 
-// Networks open networks that are no trees.
+// Networks open networks that are no trees; main hands them in (Files). The zero value opens none.
 type Networks struct {
 	// Open opens the network of a notation or, with files, of a file. tables are the file of its
 	// tables, "" none; hosts are its servers, a list as launch.hosts, "" all. The error is ErrNotation
@@ -42,15 +42,10 @@ type Networks struct {
 // ErrNotation says that a text names no network.
 var ErrNotation = errors.New("no network")
 
-// RegisterNetworks has networks opened by the package that calls it, from its init.
-func RegisterNetworks(n Networks) { networks = n }
-
-var networks Networks
-
 // network opens the network of a document whose topology is no tree, or that gives its tables. The tree is
 // its servers, and a link for each cable between switches.
 func (d *document) network(f fields, t *top) (*topology.Tree, error) {
-	if networks.Open == nil {
+	if t.networks.Open == nil {
 		return nil, t.noTree
 	}
 	var err error
@@ -58,7 +53,7 @@ func (d *document) network(f fields, t *top) (*topology.Tree, error) {
 	if at := f.Get("launch"); at.Given() && at.Group() && at.Has("hosts") {
 		hosts = d.Mapping(at, launchFields(&Launch{}).names()).Text("hosts")
 	}
-	t.Network, err = networks.Open(f.Text("topology"), t.Tables, hosts, d.files != nil)
+	t.Network, err = t.networks.Open(f.Text("topology"), t.Tables, hosts, d.files != nil)
 	if errors.Is(err, ErrNotation) && t.noTree != nil {
 		err = t.noTree
 	}
@@ -106,7 +101,7 @@ func (s *Scenario) settleNetwork(c *Case) {
 	if c.Routing == "" && s.Network.Loaded() {
 		c.Routing = Loaded
 	} else if c.Routing == "" {
-		c.Routing = networks.Routings[0]
+		c.Routing = s.networks.Routings[0]
 	}
 	s.engine = cmp.Or(s.engine, c.Routing)
 }
@@ -136,8 +131,8 @@ func (c *Case) suitsNetwork(s *Scenario) (name string, err error) {
 		{"schedule", !slices.Contains([]string{"", schedules.LinearShift, schedules.PathColoring}, c.Schedule), "a network that is no tree has " +
 			schedules.LinearShift + ", " + schedules.PathColoring + " and " + noSchedule},
 		{"mode", c.Mode == modes.Ordered, "ordered cases need a tree"},
-		{"routing", c.Routing != Loaded && !slices.Contains(networks.Routings, c.Routing), "there are " + strings.Join(append([]string{Loaded}, networks.Routings...), ", ")},
-		{"routing", c.Routing == Loaded && !s.Network.Loaded(), "the tables of the network are not given; write tables: FILE, or an engine: " + strings.Join(networks.Routings, ", ")},
+		{"routing", c.Routing != Loaded && !slices.Contains(s.networks.Routings, c.Routing), "there are " + strings.Join(append([]string{Loaded}, s.networks.Routings...), ", ")},
+		{"routing", c.Routing == Loaded && !s.Network.Loaded(), "the tables of the network are not given; write tables: FILE, or an engine: " + strings.Join(s.networks.Routings, ", ")},
 		{"routing", c.Routing == Loaded && len(c.Down) > 0, "these are the tables of the whole network; write an engine, which makes them without the dead cables"},
 		{"failures", len(c.Down)+len(c.Timed) > 0 && s.Fabric.Kind == Hosts, "evbench takes no cable of a network down that is no tree; leave failures out"},
 		{"routing", len(c.Timed) > 0 && c.Routing == Loaded, "these are the tables of the whole network; write an engine, which makes them anew when a cable dies"},

@@ -38,7 +38,7 @@ func TestAutoRate(t *testing.T) {
 }
 
 func TestAutoRateRefused(t *testing.T) {
-	_, err := scenario.Read("x.yaml", strings.NewReader(small+"fabric:\n  kind: hosts\n  rate: auto\ncases: [{}]"))
+	_, err := shapes.Read("x.yaml", strings.NewReader(small+"fabric:\n  kind: hosts\n  rate: auto\ncases: [{}]"))
 	want := "x.yaml:4: fabric.rate: evbench sets no link rate on hosts: auto is for lab and emulate"
 	expect.True(t, err != nil && err.Error() == want, "error %v, want %s", err, want)
 }
@@ -98,7 +98,7 @@ func TestAutoPhase(t *testing.T) {
 		"event:\n  phase: often\n":                   "x.yaml:3: event.phase: duration \"often\"",
 		"event:\n  phase: auto\n  fragment: 64KiB\n": "phase: not with fragment",
 	} {
-		_, err := scenario.Read("x.yaml", strings.NewReader(small+text+"cases: [{}]"))
+		_, err := shapes.Read("x.yaml", strings.NewReader(small+text+"cases: [{}]"))
 		expect.Error(t, err, want)
 	}
 	expect.Error(t, read(t, small+"event: {phase: auto}\ncases: [{}]").Override(scenario.Overrides{"fabric": "hosts"}), "event.phase: evbench does not measure")

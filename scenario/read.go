@@ -43,6 +43,8 @@ type Files struct {
 	Tree func(name string) (*topology.Tree, error)
 	// HDF5 reads a file of sizes, .h5, as rows of bytes by source of so many servers.
 	HDF5 func(name string, servers int) ([]uint32, error)
+	// Networks open networks that are no trees.
+	Networks Networks
 }
 
 // ReadFile reads a scenario that is a file itself, and may name others.
@@ -52,15 +54,20 @@ func ReadFile(path string, files Files) (*Scenario, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return read(path, atomicfile.Text(f), &files)
+	return read(path, atomicfile.Text(f), &files, files.Networks)
 }
 
 // Read reads one YAML document. name is its name in errors and, without folders and extension, the
 // default name of the scenario. The error joins all errors, each an *Error, up to twenty. Read
 // opens no file: only ReadFile takes sizes from one.
-func Read(name string, r io.Reader) (*Scenario, error) { return read(name, r, nil) }
+func Read(name string, r io.Reader) (*Scenario, error) { return Files{}.Read(name, r) }
 
-func read(name string, r io.Reader, files *Files) (*Scenario, error) {
+// Read is Read for scenarios whose topology may be a notation of Networks; files are not opened.
+func (x Files) Read(name string, r io.Reader) (*Scenario, error) {
+	return read(name, r, nil, x.Networks)
+}
+
+func read(name string, r io.Reader, files *Files, n Networks) (*Scenario, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxText+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -70,7 +77,7 @@ func read(name string, r io.Reader, files *Files) (*Scenario, error) {
 	}
 	doc, root := yamldoc.Parse(name, text, maxNodes)
 	d := &document{Document: doc, files: files}
-	s := &Scenario{Text: text}
+	s := &Scenario{Text: text, networks: n}
 	if root.Given() {
 		d.scenario(root, s)
 	} else if doc.First() == nil {
@@ -92,7 +99,7 @@ func (d *document) scenario(root field, s *Scenario) {
 		return
 	}
 	*s = Scenario{
-		Text: s.Text, Name: nameOf(d.File), Rounds: Rounds{Limit: defaultLimit}, Control: true, Transport: transport.TCP,
+		Text: s.Text, networks: s.networks, Name: nameOf(d.File), Rounds: Rounds{Limit: defaultLimit}, Control: true, Transport: transport.TCP,
 		Common: builder.Common{Seed: 1, Warmup: 1, Interval: defaultInterval, Timeout: defaultTimeout, Deliver: builder.DeliverBuffer, Check: builder.CheckHeader, IO: IOAuto},
 	}
 	d.set(f, rows)

@@ -18,7 +18,7 @@ import (
 
 func read(t *testing.T, text string) *scenario.Scenario {
 	t.Helper()
-	s := expect.Value(scenario.Read("test.yaml", strings.NewReader(text)))(t)
+	s := expect.Value(shapes.Read("test.yaml", strings.NewReader(text)))(t)
 	return s
 }
 
@@ -197,7 +197,7 @@ cases:
 
 // Every error at once, each with its line.
 func TestAllErrors(t *testing.T) {
-	_, err := scenario.Read("bad.yaml", strings.NewReader(`topology: FT(2;4,4)
+	_, err := shapes.Read("bad.yaml", strings.NewReader(`topology: FT(2;4,4)
 fabric:
   rte: 100Mbit/s
 duration: ten
@@ -215,7 +215,7 @@ bad.yaml:7: cases[1].failures[0]: no link "leaf9-spine1"; FT(2;4,4) has leaf0..l
 }
 
 func TestManyErrors(t *testing.T) {
-	_, err := scenario.Read("bad.yaml", strings.NewReader(small+"cases:\n"+strings.Repeat("  - {mode: x}\n", 30)))
+	_, err := shapes.Read("bad.yaml", strings.NewReader(small+"cases:\n"+strings.Repeat("  - {mode: x}\n", 30)))
 	expect.True(t, err != nil && strings.Count(err.Error(), "\n") == 20 && strings.HasSuffix(err.Error(), "bad.yaml: and 10 more"), "error %v", err)
 }
 
@@ -224,7 +224,7 @@ func TestShippedScenarios(t *testing.T) {
 	files, err := filepath.Glob("../scenarios/*.yaml")
 	expect.MustTrue(t, err == nil && len(files) >= 6, "found %d scenarios, %v", len(files), err)
 	for _, file := range files {
-		s, err := scenario.ReadFile(file, scenario.Files{})
+		s, err := scenario.ReadFile(file, shapes)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -235,5 +235,5 @@ func TestShippedScenarios(t *testing.T) {
 }
 
 func TestReadFileMissing(t *testing.T) {
-	expect.Is(t, expect.Err(scenario.ReadFile(filepath.Join(t.TempDir(), "none.yaml"), scenario.Files{})), os.ErrNotExist)
+	expect.Is(t, expect.Err(scenario.ReadFile(filepath.Join(t.TempDir(), "none.yaml"), shapes)), os.ErrNotExist)
 }

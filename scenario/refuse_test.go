@@ -212,7 +212,7 @@ func TestRefuses(t *testing.T) {
 		{"matrix beyond all", small + "matrix: {" + beyond("schedule", "mode", "routing", "barrier", "credits", "failure_seed", "sources", "window") + "}", "makes more than 1000 cases: 1000 in matrix.schedule × "},
 		{"matrix does not fit", small + "matrix: {mode: [sync, unsync], schedule: [linear-shift]}", "matrix.schedule[0]: unsynchronised cases have no phases"},
 	} {
-		_, err := scenario.Read("test.yaml", strings.NewReader(tt.in))
+		_, err := shapes.Read("test.yaml", strings.NewReader(tt.in))
 		expect.Error(t, err, tt.want)
 		expect.False(t, err != nil && strings.Contains(err.Error(), "\n") && !strings.Contains(tt.want, "\n"),
 			"%s: one slip makes several errors:\n%v", tt.name, err)
@@ -224,7 +224,7 @@ type brokenReader struct{}
 func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("disk on fire") }
 
 func TestReaderFails(t *testing.T) {
-	if _, err := scenario.Read("x.yaml", brokenReader{}); err == nil || err.Error() != "x.yaml: disk on fire" {
+	if _, err := shapes.Read("x.yaml", brokenReader{}); err == nil || err.Error() != "x.yaml: disk on fire" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -238,7 +238,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("topology: FT(2;3,5)\nfill: [3,3,3,2,2]\npreset: thesis\nevent: {fragment: 1MiB, sizes: {spread: 0.5}}\ncases: [{schedule: fors}]")
 	f.Add(small + "event: {sizes: {distribution: log-normal, sigma: 1, by: source-event, fanout: 3}}\ncases: [{}]")
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := scenario.Read("f.yaml", strings.NewReader(text))
+		s, err := shapes.Read("f.yaml", strings.NewReader(text))
 		if err != nil {
 			return
 		}

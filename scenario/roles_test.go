@@ -16,10 +16,10 @@ func TestRoles(t *testing.T) {
 		{"builders: ''\n", "builders"},
 		{"readers: server1\nbuilders: leaf0\n", "the only reader builds, too"},
 	} {
-		_, err := scenario.Read("x.yaml", strings.NewReader(head+tt.text))
+		_, err := shapes.Read("x.yaml", strings.NewReader(head+tt.text))
 		expect.Error(t, err, tt.want)
 	}
-	s := expect.Value(scenario.Read("x.yaml", strings.NewReader(head+"readers: leaf0-2\nbuilders: leaf3\n")))(t)
+	s := expect.Value(shapes.Read("x.yaml", strings.NewReader(head+"readers: leaf0-2\nbuilders: leaf3\n")))(t)
 	expect.True(t, s.Tree.Readers() == 12 && s.Tree.Builders() == 4, "%d readers, %d builders", s.Tree.Readers(), s.Tree.Builders())
 	expect.OK(t, s.Override(scenario.Overrides{"readers": "leaf0", "builders": "leaf1-3"}))
 	expect.True(t, s.Tree.Readers() == 4 && s.Tree.Builders() == 12, "overridden: %d readers, %d builders", s.Tree.Readers(), s.Tree.Builders())

@@ -29,6 +29,7 @@ type Scenario struct {
 	Network  Network        // that is no tree; nil: a tree
 	Tables   string         // file of its tables, "" none
 	engine   string         // of the first case
+	networks Networks       // what opened Network
 	Readers  string         // as written, "" all; Tree has them
 	Builders string
 	Fabric   Fabric
@@ -103,11 +104,11 @@ func allSchedules() []string {
 }
 func Routings() []string { return append(routing.TreeNames(), routing.Pinned) }
 
-// allRoutings are those of trees, and of networks that are none.
-func allRoutings() []string {
+// routings are those of trees, and of networks that are none.
+func (s *Scenario) routings() []string {
 	all := Routings()
-	for _, name := range append(slices.Clone(networks.Routings), Loaded) {
-		if networks.Open != nil && !slices.Contains(all, name) {
+	for _, name := range append(slices.Clone(s.networks.Routings), Loaded) {
+		if s.networks.Open != nil && !slices.Contains(all, name) {
 			all = append(all, name)
 		}
 	}

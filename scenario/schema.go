@@ -11,8 +11,11 @@ import (
 type shape map[string]any
 
 // Schema returns the JSON Schema (draft 2020-12) of scenarios, for editors.
-func Schema() ([]byte, error) {
-	s := object(topFields(&top{Scenario: &Scenario{}}), "topology")
+func Schema() ([]byte, error) { return Files{}.Schema() }
+
+// Schema is Schema with the names that Networks have.
+func (x Files) Schema() ([]byte, error) {
+	s := object(topFields(&top{Scenario: &Scenario{networks: x.Networks}}), "topology")
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["title"] = "evbench scenario"
 	s["anyOf"] = []shape{{"required": []string{"cases"}}, {"required": []string{"matrix"}}}

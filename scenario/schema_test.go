@@ -13,14 +13,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
-	"evbench/scenario"
 	"evbench/testing/expect"
 )
 
 // compiled is the schema, which must itself be one of draft 2020-12.
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	text := expect.Value(scenario.Schema())(t)
+	text := expect.Value(shapes.Schema())(t)
 	doc := expect.Value(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 	c := jsonschema.NewCompiler()
 	expect.Must(t, c.AddResource("scenario.json", doc))
@@ -61,7 +60,7 @@ func TestSchemaTakesExamples(t *testing.T) {
 func TestSchemaIsNotStricter(t *testing.T) {
 	s, refused := compiled(t), 0
 	for i, text := range everyField {
-		if _, err := scenario.Read("test.yaml", strings.NewReader(text)); err != nil || valid(t, s, text) != nil {
+		if _, err := shapes.Read("test.yaml", strings.NewReader(text)); err != nil || valid(t, s, text) != nil {
 			t.Fatalf("document %d: %v, %v", i, err, valid(t, s, text))
 		}
 		for _, value := range []string{
@@ -73,7 +72,7 @@ func TestSchemaIsNotStricter(t *testing.T) {
 					continue
 				}
 				refused++
-				expect.True(t, expect.Err(scenario.Read("test.yaml", strings.NewReader(changed))) != nil,
+				expect.True(t, expect.Err(shapes.Read("test.yaml", strings.NewReader(changed))) != nil,
 					"document %d with %s: the reader takes it, the schema does not: %v\n%s", i, value, wrong, changed)
 			}
 		}
@@ -213,7 +212,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"topology: FT(2;4,4)\ncases: [{failures: [{random: {}}]}]", "topology: FT(2;4,4)\ncases: [{failures: [{random: {count: 1}, at: 1s}]}]",
 	} {
 		expect.True(t, valid(t, s, text) != nil, "the schema takes\n%s", text)
-		expect.True(t, expect.Err(scenario.Read("test.yaml", strings.NewReader(text))) != nil, "the reader takes\n%s", text)
+		expect.True(t, expect.Err(shapes.Read("test.yaml", strings.NewReader(text))) != nil, "the reader takes\n%s", text)
 	}
 }
 
@@ -222,7 +221,7 @@ var unknownField = regexp.MustCompile(`none: unknown field; (?:did you mean \w+\
 // knownFields returns the fields that could stand where a text has "none".
 func knownFields(t *testing.T, text string) []string {
 	t.Helper()
-	_, err := scenario.Read("test.yaml", strings.NewReader("topology: FT(2;2,2)\n"+text))
+	_, err := shapes.Read("test.yaml", strings.NewReader("topology: FT(2;2,2)\n"+text))
 	expect.MustTrue(t, err != nil, "%s: no error", text)
 	m := unknownField.FindStringSubmatch(err.Error())
 	expect.MustTrue(t, m != nil, "%s: %v", text, err)

@@ -69,14 +69,14 @@ func written(t *testing.T, name, text, event string) string {
 // A file states bytes, unless another mean is asked for.
 func TestSizesFile(t *testing.T) {
 	const text = "\ufeff# four sources\n1000, 0,500,30\n\n2000,70,500,31\n"
-	s, err := scenario.ReadFile(written(t, "s.csv", text, ""), scenario.Files{})
+	s, err := scenario.ReadFile(written(t, "s.csv", text, ""), shapes)
 	expect.Must(t, err)
 	want := builder.Distribution{By: builder.ByExchange, Scale: 1, Table: []uint32{1000, 0, 500, 30, 2000, 70, 500, 31}}
 	expect.True(t, s.Event.Fragment == 516 && s.Event.Phase == 0 && reflect.DeepEqual(s.Event.Sizes, want), "event %+v, want %+v", s.Event, want)
 	if err := s.SettleRate(25e6); err != nil || s.Event.Fragment != 516 || s.Event.Sizes.Scale != 1 {
 		t.Errorf("at another rate: %v, %+v", err, s.Event)
 	}
-	s, err = scenario.ReadFile(written(t, "s.csv", text, "phase: 10ms, "), scenario.Files{})
+	s, err = scenario.ReadFile(written(t, "s.csv", text, "phase: 10ms, "), shapes)
 	expect.Must(t, err)
 	at := s.FragmentSizes(s.Cases[0])
 	if mean := float64(s.Event.Fragment); at.Of(0, 0) != int(1000/516.375*mean+0.5) || at.Of(0, 1) != 0 || at.Of(8, 0) != at.Of(0, 0) {
@@ -112,5 +112,5 @@ func TestSizesFileRefused(t *testing.T) {
 	beside := written(t, "s.csv", "1,2,3,4\n", "")
 	text := expect.Value(os.ReadFile(beside))(t)
 	expect.Must(t, os.WriteFile(beside, []byte(strings.Replace(string(text), "by: exchange", "by: exchange, fanout: 2", 1)), 0o600))
-	expect.Error(t, expect.Err(scenario.ReadFile(beside, scenario.Files{})), "event.sizes.fanout: not with file, which states the sizes")
+	expect.Error(t, expect.Err(scenario.ReadFile(beside, shapes)), "event.sizes.fanout: not with file, which states the sizes")
 }

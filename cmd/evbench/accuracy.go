@@ -15,7 +15,6 @@ import (
 	"evbench/internal/answer"
 	"evbench/model/sim"
 	"evbench/results"
-	"evbench/results/store"
 	"evbench/scenario"
 	"evbench/site/hdf5"
 	"evbench/view/compare"
@@ -95,7 +94,7 @@ func accuracyOf(c *cli.Context) ([]toCompare, error) {
 
 func readToCompare(c *cli.Context, name string) (toCompare, error) {
 	if info, err := os.Stat(name); err == nil && (info.IsDir() || strings.HasSuffix(name, filepath.Ext(hdf5.File))) {
-		run, err := store.Read(name)
+		run, err := stored.ReadRun(name)
 		if err == nil {
 			_, err = compare.NewSide(name, run)
 		}

@@ -6,7 +6,6 @@ import (
 	"evbench/cmd/open"
 	"evbench/model/simulate"
 	"evbench/results"
-	"evbench/results/store"
 	"evbench/view/compare"
 )
 
@@ -21,7 +20,7 @@ func compareAction(c *cli.Context) error {
 	}
 	var sides [2]compare.Side
 	for i, path := range c.Args().Slice() {
-		run, err := store.Read(path)
+		run, err := stored.ReadRun(path)
 		if err == nil {
 			sides[i], err = compare.NewSide(path, run)
 		}

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"evbench/results/store"
 	"evbench/site/inject"
 	"evbench/testing/expect"
 	"evbench/topology"
@@ -74,7 +73,7 @@ func TestInject(t *testing.T) {
 // the case says that it was not: on a slow machine it may end first. An interrupted one may have built no event yet.
 func changes(t *testing.T, results, link string) {
 	t.Helper()
-	r := expect.Value(store.Read(results))(t)
+	r := expect.Value(stored.ReadRun(results))(t)
 	for _, c := range r.Summary.Cases {
 		expect.True(t, (c.EventsBuilt != 0 || !c.Complete) && c.EventsLost <= 0, "case %s: %d events built, %d lost", c.Name, c.EventsBuilt, c.EventsLost)
 		if c.Name != "live" {

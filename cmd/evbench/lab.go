@@ -11,7 +11,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/bench"
 	"evbench/cmd/open"
 	"evbench/companion"
 	"evbench/fabric/lab"
@@ -58,7 +57,7 @@ func forecast(c *cli.Context, name string) (f capacity.Forecast, err error) {
 	if f, err = forecastOf(c, bar, s); err != nil {
 		return f, err
 	}
-	planned, err := bench.Prepare(s)
+	planned, err := parts.Prepare(s)
 	if err == nil {
 		f.Rounds(s, planned)
 	}

@@ -17,7 +17,6 @@ import (
 
 	"evbench/cmd/open"
 	"evbench/internal/proc"
-	"evbench/results/store"
 	"evbench/testing/expect"
 )
 
@@ -271,7 +270,7 @@ func TestPreflightInLab(t *testing.T) {
 	if code, said := lab.place("right", 0, 1, 2, 3); code != exitDone && code != exitInvalid {
 		t.Fatalf("with the right positions it ended with %d:\n%s", code, said)
 	}
-	r := expect.Value(store.Read(filepath.Join(lab.dir, "right")))(t)
+	r := expect.Value(stored.ReadRun(filepath.Join(lab.dir, "right")))(t)
 	m := r.Manifest
 	if want := "leaves are told apart by hops: 1 hop within a leaf, 3 hops between leaves; they are as the file says"; !slices.Contains(m.Preflight, want) {
 		t.Errorf("preflight %q, want %q", m.Preflight, want)
@@ -298,7 +297,7 @@ func TestPreflightFollowsPaths(t *testing.T) {
 		if code, said := lab.place(name, 0, 1, 2, 3); code != exitDone && code != exitInvalid {
 			t.Fatalf("%s: it ended with %d:\n%s", name, code, said)
 		}
-		r := expect.Value(store.Read(filepath.Join(lab.dir, name)))(t)
+		r := expect.Value(stored.ReadRun(filepath.Join(lab.dir, name)))(t)
 		return r.Manifest.Preflight, r.Manifest.Warnings
 	}
 	const unchecked = "not checked whether 4 of 4 addresses for a spine lead through it"

@@ -20,7 +20,6 @@ import (
 	"testing"
 
 	"evbench/results"
-	"evbench/results/store"
 	"evbench/site/wrapped"
 	"evbench/testing/expect"
 )
@@ -49,7 +48,7 @@ func TestMPIRunLab(t *testing.T) {
 	script := mpiLab(t, dir)
 	before := crossed(t, dir)
 	finished(t, beginCommand(t, dir, exec.Command(script, "s.yaml", "--transport", "mpi", "--rounds", "1", "-o", "out")))
-	r, events := expect.Value(store.Read(filepath.Join(dir, "out")))(t), uint64(0)
+	r, events := expect.Value(stored.ReadRun(filepath.Join(dir, "out")))(t), uint64(0)
 	for _, c := range r.Summary.Cases {
 		expect.True(t, c.Complete && c.EventsBuilt != 0, "%+v", c)
 		events += c.EventsBuilt
@@ -277,7 +276,7 @@ func labRun(t *testing.T, text string) *results.Run {
 	dir := t.TempDir()
 	write(t, dir, "s.yaml", text)
 	finished(t, begin(t, dir, "run", "--rounds", "1", "s.yaml", "-o", "out"))
-	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+	r := expect.Value(stored.ReadRun(filepath.Join(dir, "out")))(t)
 	for _, c := range r.Summary.Cases {
 		expect.True(t, c.Complete && c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate <= 0, "%+v", c)
 	}

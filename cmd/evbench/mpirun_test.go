@@ -60,7 +60,7 @@ func TestMPIRun(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	finished(t, beginCommand(t, dir, cmd))
 	expect.True(t, strings.Contains(out.String(), "MPI_Barrier") && !strings.Contains(out.String(), "\x1b["), "no table, or colours in a pipe: %q", &out)
-	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+	r := expect.Value(stored.ReadRun(filepath.Join(dir, "out")))(t)
 	m := r.Manifest
 	expect.False(t, m.Control != "mpi" || m.Transport != "mpi" || m.IO != "" || m.Launch != "started" || m.Versions["mpi"] == "" || !slices.Contains(m.BuildTags, "mpi"),
 		"manifest: control %q, transport %q, io %q, launch %q, versions %v, tags %v", m.Control, m.Transport, m.IO, m.Launch, m.Versions, m.BuildTags)
@@ -87,7 +87,7 @@ cases:
   - {name: ordered, mode: ordered}
 `)
 	finished(t, beginCommand(t, dir, mpirun(t, dir, 7, "s.yaml", "-o", "out")))
-	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+	r := expect.Value(stored.ReadRun(filepath.Join(dir, "out")))(t)
 	expect.True(t, len(r.Summary.Cases) == 4, "%d cases", len(r.Summary.Cases))
 	for _, c := range r.Summary.Cases {
 		expect.True(t, c.Complete && c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate == 0 && c.Roles != nil && c.Roles.Builders == 2, "%+v", c)
@@ -102,7 +102,7 @@ func TestMPIRunControl(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, "s.yaml", fmt.Sprintf(startedScenario, "300ms"))
 			finished(t, beginCommand(t, dir, mpirun(t, dir, 5, "s.yaml", "--transport", transport, "--controller-rank", "3", "-o", "out")))
-			r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+			r := expect.Value(stored.ReadRun(filepath.Join(dir, "out")))(t)
 			m := r.Manifest
 			expect.True(t, m.Control == "unix:c" && m.Transport == transport && r.Summary.Complete,
 				"control %q, transport %q, complete %v", m.Control, m.Transport, r.Summary.Complete)
@@ -119,7 +119,7 @@ func TestMPIRunLayers(t *testing.T) {
 			cmd := mpirun(t, dir, 5, "s.yaml", "--transport", "mpi", "-o", "out")
 			cmd.Env = append(os.Environ(), layer.Env...)
 			finished(t, beginCommand(t, dir, cmd))
-			r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+			r := expect.Value(stored.ReadRun(filepath.Join(dir, "out")))(t)
 			expect.True(t, r.Summary.Complete && strings.HasPrefix(r.Manifest.Versions["mpi"], mpi.Family), "complete %v, versions %v", r.Summary.Complete, r.Manifest.Versions)
 			for _, c := range r.Summary.Cases {
 				expect.True(t, c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate <= 0, "%+v", c)
@@ -153,7 +153,7 @@ func routedByMPI(t *testing.T, dir, routes, cases string, code int) string {
 	p := beginCommand(t, dir, mpirun(t, dir, 5, "mpi.yaml", "-o", "out"))
 	if code == exitDone {
 		finished(t, p)
-		r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+		r := expect.Value(stored.ReadRun(filepath.Join(dir, "out")))(t)
 		expect.True(t, r.Summary.Complete && strings.HasPrefix(routes, "kind: "+r.Manifest.Fabric.Routes+","), "complete %v, routes %q", r.Summary.Complete, r.Manifest.Fabric.Routes)
 		for _, c := range r.Summary.Cases {
 			expect.True(t, c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate <= 0, "%+v", c)
@@ -234,7 +234,7 @@ func TestMPIRunRankKilled(t *testing.T) {
 	expect.Must(t, syscall.Kill(processOf(t, dir, 5), syscall.SIGKILL))
 	code, said := p.end()
 	expect.True(t, code != exitDone && code != exitInvalid, "mpirun ended with %d:\n%s", code, said)
-	if r, err := store.Read(filepath.Join(dir, "out")); err == nil {
+	if r, err := stored.ReadRun(filepath.Join(dir, "out")); err == nil {
 		for _, c := range r.Summary.Cases {
 			expect.True(t, !c.Valid && !r.Summary.Complete, "a case of a broken run is not marked: %+v", c)
 		}
@@ -347,7 +347,7 @@ func TestMPIRunBySSH(t *testing.T) {
 			dir := t.TempDir()
 			control := startedOver(t, dir, over)
 			finished(t, beginCommand(t, dir, mpirunBySSH(t, dir, server, server.Hosts[:3], "s.yaml", "-o", "out")))
-			r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+			r := expect.Value(stored.ReadRun(filepath.Join(dir, "out")))(t)
 			m := r.Manifest
 			expect.True(t, m.Control == control && m.Transport == over && m.Launch == scenario.LaunchStarted,
 				"manifest: control %q, transport %q, launch %q", m.Control, m.Transport, m.Launch)

@@ -17,7 +17,6 @@ import (
 	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/results/store"
-	"evbench/scenario"
 	"evbench/site/host"
 	"evbench/site/netfile"
 )
@@ -75,7 +74,7 @@ func newAction(c *cli.Context) error {
 	if err := newScenario.Execute(&text, d); err != nil {
 		return err
 	}
-	s, err := scenario.Read(d.File, strings.NewReader(text.String()))
+	s, err := known.Read(d.File, strings.NewReader(text.String()))
 	planned, err := planCases(c, "new "+d.Kind, s, usage(err))
 	if err != nil {
 		return err

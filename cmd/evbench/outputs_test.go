@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/results/store"
 	"evbench/testing/expect"
 )
 
@@ -99,7 +98,7 @@ func TestLinksChangedFromOutside(t *testing.T) {
 	expect.Must(t, p.cmd.Process.Signal(os.Interrupt))
 	code, said := p.end()
 	expect.True(t, code == exitInterrupted, "ended with %d:\n%s", code, said)
-	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+	r := expect.Value(stored.ReadRun(filepath.Join(dir, "out")))(t)
 	c := r.Summary.Cases[0]
 	expect.True(t, c.EventsLost+c.EventsDuplicate <= 0 && c.EventsBuilt != 0 && len(c.Failovers) != 0, "%+v", c)
 	for _, x := range c.Failovers {

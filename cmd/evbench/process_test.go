@@ -18,7 +18,6 @@ import (
 	"evbench/internal/proc"
 	"evbench/model/capacity"
 	"evbench/results"
-	"evbench/results/store"
 	"evbench/testing/expect"
 )
 
@@ -176,7 +175,7 @@ func eightProcesses(t *testing.T, topology, schedule string, addresses int) {
 			t.Errorf("worker %d ended with %d:\n%s", id, code, said)
 		}
 	}
-	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+	r := expect.Value(stored.ReadRun(filepath.Join(dir, "out")))(t)
 	c := r.Summary.Cases[0]
 	expect.True(t, c.Complete && c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate <= 0, "%+v", c)
 }
@@ -196,7 +195,7 @@ func TestKilledWorker(t *testing.T) {
 			t.Errorf("worker %d ended with %d:\n%s", id, code, said)
 		}
 	}
-	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+	r := expect.Value(stored.ReadRun(filepath.Join(dir, "out")))(t)
 	c := r.Summary.Cases[0]
 	expect.True(t, !r.Summary.Complete && !c.Complete && !c.Valid, "an incomplete run is not marked: %+v", c)
 }
@@ -244,7 +243,7 @@ func TestInterrupt(t *testing.T) {
 			if code, said := p.end(); code != tt.code {
 				t.Errorf("ended with %d, want %d:\n%s", code, tt.code, said)
 			}
-			r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+			r := expect.Value(stored.ReadRun(filepath.Join(dir, "out")))(t)
 			expect.True(t, !r.Summary.Complete && !r.Manifest.Complete && len(r.Summary.Cases) == 1 && !r.Summary.Cases[0].Valid,
 				"an interrupted run is not marked: %+v", r.Summary)
 			onlyThese(t, dir, "lab.yaml", "out")

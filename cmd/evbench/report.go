@@ -10,7 +10,6 @@ import (
 
 	"evbench/internal/atomicfile"
 	"evbench/internal/show"
-	"evbench/results/store"
 	"evbench/view/figure"
 	"evbench/view/html"
 )
@@ -46,6 +45,6 @@ func reportAction(c *cli.Context) error {
 }
 
 func loadInput(name string) (html.Input, error) {
-	run, err := store.Load(name)
+	run, err := stored.Load(name)
 	return html.Input{Name: name, Source: figure.Source{Run: run.Run, Plans: run.Plans}, Notes: run.Notes}, err
 }

@@ -32,7 +32,7 @@ func exportAction(c *cli.Context) error {
 	if _, err := os.Lstat(dst); err == nil {
 		return usagef("%s exists already; results are never overwritten", dst)
 	}
-	run, err := store.Read(src)
+	run, err := stored.ReadRun(src)
 	if err != nil {
 		return usage(err)
 	}
@@ -75,7 +75,7 @@ func outDir(c *cli.Context, name string) (string, error) {
 // createResults makes the files of a run, and links runs/latest to them. A failure of the link is
 // reported, and is no error.
 func createResults(dir string, said io.Writer) (*store.Files, error) {
-	files, err := store.Create(dir)
+	files, err := stored.Create(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -316,7 +316,7 @@ func findRate(c *cli.Context, m measurement) (measurement, error) {
 			to.Warnings = append(to.Warnings, found.Warning)
 		}
 	}
-	m.planned, err = proc.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(m.scenario) })
+	m.planned, err = proc.Made(c.Context, func() ([]bench.Planned, error) { return parts.Prepare(m.scenario) })
 	return m, err
 }
 
@@ -329,7 +329,7 @@ func findPhase(c *cli.Context, m measurement) (measurement, error) {
 	if err != nil {
 		return m, err
 	}
-	if m.planned, err = proc.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(m.scenario) }); err != nil {
+	if m.planned, err = proc.Made(c.Context, func() ([]bench.Planned, error) { return parts.Prepare(m.scenario) }); err != nil {
 		return m, err
 	}
 	f.Rounds(m.scenario, m.planned)

@@ -6,13 +6,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/results"
-	"evbench/scenario"
 )
 
 func schemaNames() []string { return []string{"scenario", "summary"} }
 
 func schemaAction(c *cli.Context) error {
-	schema := scenario.Schema
+	schema := known.Schema
 	switch name := c.Args().First(); name {
 	case "", "scenario":
 	case "summary":

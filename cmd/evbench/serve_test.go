@@ -19,7 +19,6 @@ import (
 
 	"evbench/cmd/open"
 	"evbench/results"
-	"evbench/results/store"
 	"evbench/site/host"
 	"evbench/testing/expect"
 )
@@ -166,7 +165,7 @@ func TestStartedTogether(t *testing.T) {
 		expect.False(t, code != exitDone && (rank != 2 || code != exitInvalid), "rank %d ended with %d:\n%s", rank, code, said)
 		expect.True(t, (said == "") != (rank == 2), "rank %d said %q", rank, said)
 	}
-	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+	r := expect.Value(stored.ReadRun(filepath.Join(dir, "out")))(t)
 	m := r.Manifest
 	expect.True(t, m.Control == "unix:c" && m.Transport == "tcp" && m.IO == "auto" && m.Launch == "started",
 		"manifest: control %q, transport %q, io %q, launch %q", m.Control, m.Transport, m.IO, m.Launch)
@@ -231,7 +230,7 @@ func TestStartedLauncherKilled(t *testing.T) {
 // marked wants results that are there, and marked as incomplete.
 func marked(t *testing.T, dir string) *results.Case {
 	t.Helper()
-	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+	r := expect.Value(stored.ReadRun(filepath.Join(dir, "out")))(t)
 	if len(r.Summary.Cases) != 1 || r.Summary.Complete || r.Manifest.Complete || r.Summary.Cases[0].Valid {
 		t.Errorf("an incomplete run is not marked: %+v", r.Summary)
 		return nil

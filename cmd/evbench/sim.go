@@ -24,7 +24,6 @@ import (
 	"evbench/model/sweep"
 	"evbench/report"
 	"evbench/results"
-	"evbench/results/store"
 	"evbench/scenario"
 	"evbench/site/host"
 	"evbench/study/failures"
@@ -103,7 +102,7 @@ func loadSim(c *cli.Context) (*scenario.Scenario, []bench.Planned, error) {
 	if err := s.Override(overrides(c)); err != nil {
 		return nil, nil, usagef("%s: %w", name, err)
 	}
-	planned, err := proc.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(s) })
+	planned, err := proc.Made(c.Context, func() ([]bench.Planned, error) { return parts.Prepare(s) })
 	return s, planned, wrongIn(name, err)
 }
 
@@ -262,7 +261,7 @@ func failoverTimes(c *cli.Context) (policy.Times, string, error) {
 	times, source := policy.Stated(), policy.StatedSource
 	name := c.String("measured")
 	if name != "" {
-		run, _, err := store.ReadAny(name)
+		run, _, err := stored.ReadAny(name)
 		if err != nil {
 			return times, "", usagef("--measured: %w", err)
 		}

@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/results/store"
 	"evbench/testing/expect"
 )
 
@@ -84,7 +83,7 @@ func TestRunBySSH(t *testing.T) {
 		!strings.Contains(said, "checking: 3 hosts") || !strings.Contains(said, "copying evbench: 1 host\n") {
 		t.Fatalf("ended with %d:\n%s%s", code, out, said)
 	}
-	r, err := store.Read(filepath.Join(c.dir, "out"))
+	r, err := stored.ReadRun(filepath.Join(c.dir, "out"))
 	expect.Must(t, err)
 	one := r.Summary.Cases[0]
 	expect.True(t, one.Complete && one.EventsBuilt != 0 && one.EventsLost+one.EventsDuplicate <= 0, "%+v", one)
@@ -97,7 +96,7 @@ func TestRunBySSH(t *testing.T) {
 	expect.False(t, code != exitDone && code != exitInvalid || strings.Contains(said, "copying"), "the second run ended with %d:\n%s", code, said)
 	again := c.binary()
 	expect.True(t, os.SameFile(first, again) && first.ModTime().Equal(again.ModTime()), "the binary was copied a second time")
-	if r, err = store.Read(filepath.Join(c.dir, "out2")); err != nil || !strings.HasPrefix(r.Manifest.Control, "tls:127.") {
+	if r, err = stored.ReadRun(filepath.Join(c.dir, "out2")); err != nil || !strings.HasPrefix(r.Manifest.Control, "tls:127.") {
 		t.Errorf("the control connection is %q, %v", r.Manifest.Control, err)
 	}
 }
@@ -126,7 +125,7 @@ func TestRunAdaptersBySSH(t *testing.T) {
 	}
 	code, said := begin(all)
 	expect.MustTrue(t, (code == exitDone || code == exitInvalid) && strings.Contains(said, "checking: 2 hosts"), "ended with %d:\n%s", code, said)
-	r := expect.Value(store.Read(filepath.Join(c.dir, "out")))(t)
+	r := expect.Value(stored.ReadRun(filepath.Join(c.dir, "out")))(t)
 	one := r.Summary.Cases[0]
 	expect.True(t, one.Complete && one.EventsBuilt != 0 && one.EventsLost+one.EventsDuplicate <= 0, "%+v", one)
 	c.awaitNoWorkers()
@@ -195,7 +194,7 @@ func TestRunSSHScript(t *testing.T) {
 	if code, said := run("all.hosts", "hosts.yaml", "-o", "out"); code != exitDone && code != exitInvalid {
 		t.Errorf("ended with %d\n%s", code, said)
 	}
-	r, err := store.Read(filepath.Join(c.dir, "out"))
+	r, err := stored.ReadRun(filepath.Join(c.dir, "out"))
 	expect.True(t, err == nil && r.Summary.Cases[0].Complete, "%v, %+v", err, r)
 	if code, said := run("node[001-002]", "hosts.yaml", "-o", "out2"); code != exitUsage || !strings.Contains(said, "hosts: 2 names for 4 servers") {
 		t.Errorf("ended with %d\n%s", code, said)

@@ -20,7 +20,7 @@ import (
 // traced reads a run and its trace, of one case or all.
 func traced(c *cli.Context) (store.Loaded, []*trace.Slice, error) {
 	name, only := c.Args().First(), c.String("case")
-	run, err := store.Load(name)
+	run, err := stored.Load(name)
 	if err != nil {
 		return run, nil, usage(err)
 	}

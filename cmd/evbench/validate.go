@@ -21,8 +21,6 @@ import (
 	"evbench/results/store"
 	"evbench/scenario"
 	"evbench/scenarios"
-	"evbench/site/hdf5"
-	"evbench/site/netfile"
 )
 
 // validated is one scenario of the JSON document.
@@ -99,7 +97,7 @@ func planCases(c *cli.Context, name string, s *scenario.Scenario, err error) ([]
 			return nil, usagef("%s: %w", name, err)
 		}
 	}
-	planned, err := proc.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(s) })
+	planned, err := proc.Made(c.Context, func() ([]bench.Planned, error) { return parts.Prepare(s) })
 	if err == nil {
 		err = bench.MayOpen(planned, open.Of(s).Workers(s).MayOpen)
 	}
@@ -171,7 +169,7 @@ func readScenario(name string) (*scenario.Scenario, error) {
 	if _, ok := scenarios.Example(name); ok && !store.Present(name) {
 		return readExample(name)
 	}
-	s, err := scenario.ReadFile(name, scenario.Files{Tree: netfile.Tree, HDF5: hdf5.ReadSizes})
+	s, err := scenario.ReadFile(name, known)
 	if near := show.Nearest(name, scenarios.Examples()); near != "" && !store.Present(name) {
 		err = fmt.Errorf("%w; did you mean the example %s?", err, near)
 	}
@@ -183,7 +181,7 @@ func readExample(name string) (*scenario.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := scenario.Read(name+".yaml", strings.NewReader(text))
+	s, err := known.Read(name+".yaml", strings.NewReader(text))
 	return s, usage(err)
 }
 

@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"evbench/bench"
 	"evbench/scenario"
 	"evbench/testing/expect"
 )
@@ -14,12 +13,12 @@ func TestScenariosPlan(t *testing.T) {
 	files, err := filepath.Glob("../../scenarios/*.yaml")
 	expect.MustTrue(t, err == nil && len(files) >= 7, "%d scenarios, %v", len(files), err)
 	for _, file := range files {
-		s, err := scenario.ReadFile(file, scenario.Files{})
+		s, err := scenario.ReadFile(file, scenario.Files{Networks: known.Networks})
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		planned, err := bench.Prepare(s)
+		planned, err := parts.Prepare(s)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue

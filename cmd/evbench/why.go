@@ -44,7 +44,7 @@ func planOf(m *results.Manifest, kept map[string]*plan.Plan, x results.Case) *pl
 	if p := kept[x.Name]; p != nil {
 		return p
 	}
-	s, err := scenario.Read(m.Name, strings.NewReader(m.Scenario))
+	s, err := known.Read(m.Name, strings.NewReader(m.Scenario))
 	if err != nil {
 		return nil
 	}

@@ -21,7 +21,7 @@ import (
 
 // A network of hosts whose dump a test writes, and the plans over its tables by two engines.
 func dumpedNetwork(t *testing.T) (n *dumped, texts map[string]string, plans map[string]*plan.Plan) {
-	s := expect.Value(scenario.Read("x.yaml", strings.NewReader(`
+	s := expect.Value(scenario.Files{Networks: anyshape.Networks()}.Read("x.yaml", strings.NewReader(`
 topology: Dragonfly(1;2;1;3)
 cases:
   - {name: sssp, schedule: path-coloring, routing: sssp}

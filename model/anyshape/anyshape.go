@@ -3,8 +3,8 @@
 // The tables are those that the network has (routing loaded), or those of an engine, also without the
 // dead cables of the case. Over them messages go in the order of ranks, in the best order found (package
 // order), or in none. When a cable dies during a case, the engine makes the tables anew, as the manager of a
-// network does, and the policy reorder reads them and plans the order anew. Importing the package makes
-// scenarios accept such networks.
+// network does, and the policy reorder reads them and plans the order anew.
+// Scenarios accept such networks where main hands in Networks.
 package anyshape
 
 import (
@@ -34,20 +34,21 @@ import (
 	"evbench/topology"
 )
 
-func init() {
+// Networks has scenarios accept networks of any shape, with the tables of all engines.
+func Networks() scenario.Networks {
 	names := []string{engines.OpenSMMinHop} // OpenSM's own
 	for _, e := range engines.All() {
 		if e.Name != engines.File && e.Name != engines.OpenSMMinHop {
 			names = append(names, e.Name)
 		}
 	}
-	scenario.RegisterNetworks(scenario.Networks{Routings: names, Open: func(topology, tables, hosts string, files bool) (scenario.Network, error) {
+	return scenario.Networks{Routings: names, Open: func(topology, tables, hosts string, files bool) (scenario.Network, error) {
 		n, err := Open(topology, tables, hosts, files)
 		if err != nil {
 			return nil, err
 		}
 		return n, nil
-	}})
+	}}
 }
 
 // A Network is a network, its hosts that are servers, and the tables that cases take. Its methods may

@@ -23,7 +23,7 @@ import (
 
 func prepare(t *testing.T, text string) (*scenario.Scenario, []bench.Planned) {
 	t.Helper()
-	s := expect.Value(scenario.Read("test.yaml", strings.NewReader(text)))(t)
+	s := expect.Value(scenario.Files{Networks: anyshape.Networks()}.Read("test.yaml", strings.NewReader(text)))(t)
 	return s, expect.Value(bench.Prepare(s))(t)
 }
 
@@ -116,7 +116,7 @@ func TestTimed(t *testing.T) {
 	// Servers that nothing joins are predicted to build nothing meanwhile.
 	_, apart := prepare(t, "topology: HyperX(2;3)\ncontrol: off\nduration: 4s\nfabric: {kind: lab, rate: 100Mbit/s}\ncases: [{schedule: path-coloring, routing: sssp, failover: reorder, failures: [{link: s1_0-s1_1, at: 1s}]}]\n")
 	expect.True(t, math.Abs(apart[0].Prediction.Efficiency-5.0/9/4) < 1e-9, "five messages in nine phases, for a quarter of the time: %g", apart[0].Prediction.Efficiency)
-	cut := expect.Value(scenario.Read("test.yaml", strings.NewReader("topology: HyperX(2;3)\nfabric: {kind: lab, rate: 100Mbit/s}\ncases: [{schedule: path-coloring, routing: sssp, failures: [{link: s1_0-s1_1, at: 1s}]}]\n")))(t)
+	cut := expect.Value(scenario.Files{Networks: anyshape.Networks()}.Read("test.yaml", strings.NewReader("topology: HyperX(2;3)\nfabric: {kind: lab, rate: 100Mbit/s}\ncases: [{schedule: path-coloring, routing: sssp, failures: [{link: s1_0-s1_1, at: 1s}]}]\n")))(t)
 	expect.Error(t, expect.Err(bench.Prepare(cut)), "at 1s: no message is taken from h0 to h3 ")
 	slow, fast := kept.Cost(plan.Equal, 1).Synchronised(), anew.Cost(plan.Equal, 1).Synchronised()
 	expect.True(t, slow < fast, "the old order over new tables has the efficiency %g, the new one %g", slow, fast)
@@ -163,7 +163,7 @@ func TestLoaded(t *testing.T) {
 	expect.OK(t, os.WriteFile(tables, []byte(text.String()), 0o600))
 	file := filepath.Join(dir, "s.yaml")
 	expect.OK(t, os.WriteFile(file, []byte("topology: "+net+"\ntables: "+tables+"\ncases: [{schedule: path-coloring}]\n"), 0o600))
-	loaded := expect.Value(scenario.ReadFile(file, scenario.Files{Tree: netfile.Tree}))(t)
+	loaded := expect.Value(scenario.ReadFile(file, scenario.Files{Tree: netfile.Tree, Networks: anyshape.Networks()}))(t)
 	got := expect.Value(bench.Prepare(loaded))(t)
 	expect.Equal(t, got[len(got)-1].Routing, scenario.Loaded, "routing")
 	expect.Equal(t, got[len(got)-1].Plan.Phases(), 15, "phases") // 16 servers of a whole tree with its ftree tables
@@ -192,19 +192,19 @@ func TestRefuses(t *testing.T) {
 		{"fill: [1]\ncases: [{routing: sssp}]", "leave fill, spines and cables out"},
 		{"tables: x\ncases: [{routing: sssp}]", "tables: only a scenario in a file names others"},
 	} {
-		expect.Error(t, expect.Err(scenario.Read("test.yaml", strings.NewReader("topology: Dragonfly(1;4;2;9)\n"+tt.text+"\n"))), tt.want)
+		expect.Error(t, expect.Err(scenario.Files{Networks: anyshape.Networks()}.Read("test.yaml", strings.NewReader("topology: Dragonfly(1;4;2;9)\n"+tt.text+"\n"))), tt.want)
 	}
-	text := expect.Err(scenario.Read("test.yaml", strings.NewReader("topology: Dragonfly(1;4)\ncases: [{schedule: path-coloring}]\n"))).Error()
+	text := expect.Err(scenario.Files{Networks: anyshape.Networks()}.Read("test.yaml", strings.NewReader("topology: Dragonfly(1;4)\ncases: [{schedule: path-coloring}]\n"))).Error()
 	expect.True(t, strings.Count(text, "\n") == 0, "one slip makes several errors: %s", text)
 	for topology, want := range map[string]string{
 		"FT(2;4": "topology", "Dragonfly(1;4)": "Dragonfly", "Dragonfly(0;4;2;9)": "Dragonfly", "nothing": "topology",
 	} {
-		expect.Error(t, expect.Err(scenario.Read("test.yaml", strings.NewReader("topology: "+topology+"\ncases: [{schedule: linear-shift}]\n"))), want)
+		expect.Error(t, expect.Err(scenario.Files{Networks: anyshape.Networks()}.Read("test.yaml", strings.NewReader("topology: "+topology+"\ncases: [{schedule: linear-shift}]\n"))), want)
 	}
-	expect.Error(t, expect.Err(scenario.Read("test.yaml", strings.NewReader("topology: FT(2;4,4)\ncases: [{schedule: path-coloring}]\n"))),
+	expect.Error(t, expect.Err(scenario.Files{Networks: anyshape.Networks()}.Read("test.yaml", strings.NewReader("topology: FT(2;4,4)\ncases: [{schedule: path-coloring}]\n"))),
 		"path-coloring is an order over given tables; write tables: FILE, or take fors")
-	expect.Error(t, expect.Err(scenario.Read("test.yaml", strings.NewReader("topology: FT(2;4,4)\ncases: [{schedule: linear-shift, routing: minmax}]\n"))),
+	expect.Error(t, expect.Err(scenario.Files{Networks: anyshape.Networks()}.Read("test.yaml", strings.NewReader("topology: FT(2;4,4)\ncases: [{schedule: linear-shift, routing: minmax}]\n"))),
 		"minmax is for networks that are no trees")
-	expect.Error(t, expect.Err(scenario.Read("test.yaml", strings.NewReader("topology: FT(2;4,4)\ncases: [{schedule: linear-shift, failover: reorder}]\n"))),
+	expect.Error(t, expect.Err(scenario.Files{Networks: anyshape.Networks()}.Read("test.yaml", strings.NewReader("topology: FT(2;4,4)\ncases: [{schedule: linear-shift, failover: reorder}]\n"))),
 		"reorder is for networks that are no trees, or with tables; on a tree take fors")
 }

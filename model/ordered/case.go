@@ -70,7 +70,7 @@ const messages = 1 << 18
 
 // Efficiency implements bench.Orderer: the longest path over all exchanges of the case, or over as
 // many as a prediction covers.
-func (orderer) Efficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, error) {
+func (Orderer) Efficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, error) {
 	return efficiency(s, c, p, c.Window)
 }
 

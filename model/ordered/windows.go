@@ -16,13 +16,11 @@ import (
 	"evbench/topology"
 )
 
-func init() { bench.RegisterOrdered(orderer{}) }
-
-// orderer implements bench.Orderer.
-type orderer struct{}
+// An Orderer implements bench.Orderer.
+type Orderer struct{}
 
 // First implements bench.Orderer.
-func (orderer) First(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (bench.Window, error) {
+func (Orderer) First(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (bench.Window, error) {
 	p, err := WindowPlan(s, c, sizes.NewChain(t), s.Warmup, c.Window)
 	if err != nil {
 		return nil, err
@@ -34,7 +32,7 @@ func (orderer) First(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (b
 }
 
 // Windows implements bench.Orderer.
-func (orderer) Windows(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first bench.Window) controller.Windows {
+func (Orderer) Windows(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first bench.Window) controller.Windows {
 	var p *sizes.Plan
 	if first != nil {
 		p = first.(*Plan).Plan // of First

@@ -82,7 +82,7 @@ cases: [{mode: ordered, window: 4, failures: [leaf0-spine0]}]
 func firstOf(t *testing.T, s *scenario.Scenario) (scenario.Case, *Plan) {
 	t.Helper()
 	s.Control = false
-	planned := expect.Value(bench.Prepare(s))(t)
+	planned := expect.Value(bench.Parts{Ordered: Orderer{}}.Prepare(s))(t)
 	return planned[0].Case, planned[0].Ordered.(*Plan)
 }
 
@@ -175,7 +175,7 @@ func TestOrderedEfficiency(t *testing.T) {
 		tree := expect.Value(s.Tree.Without(c.Failures...))(t)
 		p := expect.Value(plan.Build(tree, plan.Options{Schedule: "fors"}))(t)
 		s.Control = false
-		phases := expect.Value(bench.Prepare(s))(t)[0].Prediction.Efficiency
+		phases := expect.Value(bench.Parts{Ordered: Orderer{}}.Prepare(s))(t)[0].Prediction.Efficiency
 		c.Schedule = "" // the order that is best, not that of FORS
 		of := func(window int) float64 {
 			e := expect.Value(efficiency(s, c, p, window))(t)

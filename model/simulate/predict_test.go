@@ -9,6 +9,7 @@ import (
 
 	"evbench/bench"
 	"evbench/builder/modes"
+	"evbench/model/ordered"
 	"evbench/model/sim"
 	"evbench/model/simulate"
 	"evbench/scenario"
@@ -19,7 +20,7 @@ import (
 func preparedOf(t *testing.T, text string) (*scenario.Scenario, []bench.Planned) {
 	t.Helper()
 	s := expect.Value(scenario.Read("x.yaml", strings.NewReader(text)))(t)
-	planned := expect.Value(bench.Prepare(s))(t)
+	planned := expect.Value(bench.Parts{Ordered: ordered.Orderer{}}.Prepare(s))(t)
 	return s, planned
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evbench/bench"
+	"evbench/model/ordered"
 	"evbench/model/sim"
 	"evbench/model/simulate"
 	"evbench/scenario"
@@ -155,7 +156,7 @@ cases:
 // Of the models one knows packets.
 func TestSprayedIsNotSimulated(t *testing.T) {
 	s := expect.Value(scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\ncases: [{name: a, routing: spray}, {name: b}]\n")))(t)
-	planned := expect.Value(bench.Prepare(s))(t)
+	planned := expect.Value(bench.Parts{Ordered: ordered.Orderer{}}.Prepare(s))(t)
 	fit, skipped := simulate.Fit(s, "", planned)
 	expect.True(t, len(fit) == 1 && fit[0].Name == "b" && len(skipped) == 1 && strings.HasSuffix(skipped[0], `: "a"`),
 		"simulated %v, skipped %q", fit, skipped)
@@ -173,7 +174,7 @@ func TestThesisPhase(t *testing.T) {
 	s.Cases = slices.DeleteFunc(s.Cases, func(c scenario.Case) bool {
 		return c.Name != "FORS 0F" && c.Name != "min-hop 1F SW_0"
 	})
-	planned := expect.Value(bench.Prepare(s))(t)
+	planned := expect.Value(bench.Parts{Ordered: ordered.Orderer{}}.Prepare(s))(t)
 	cases, err := simulate.Cases(s, planned, sim.PhaseModel)
 	expect.MustTrue(t, err == nil && len(cases) == 2, "%v %v", len(cases), err)
 	for i, want := range []float64{142.7, 81.8} {

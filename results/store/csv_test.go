@@ -123,7 +123,7 @@ func FuzzReadKilled(f *testing.F) {
 	write(f, ManifestFile, `{"schema":"`+results.ManifestSchema+`"}`)
 	f.Fuzz(func(t *testing.T, samples string) {
 		write(t, "samples.csv", samples)
-		run, notes, err := ReadAny(dir)
+		run, notes, err := Format{}.ReadAny(dir)
 		if err != nil {
 			said := err.Error()
 			expect.MustTrue(t, strings.HasPrefix(said, filepath.Join(dir, "samples.csv")+": "), "%q: %.300s", samples, said)

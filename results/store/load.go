@@ -20,17 +20,19 @@ import (
 	"evbench/results"
 )
 
-// Read reads a completed run, a directory or a file of the format that is registered. Every error names the file, and the line
-// if any.
-func Read(name string) (*results.Run, error) {
+// Read is Format.Read for directories alone.
+func Read(name string) (*results.Run, error) { return Format{}.ReadRun(name) }
+
+// ReadRun reads a completed run, a directory or a file of the format. Every error names the file, and the line if any.
+func (x Format) ReadRun(name string) (*results.Run, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
 		return nil, err
 	case info.IsDir():
 		return readDir(name)
-	case format.Read != nil && filepath.Ext(name) == filepath.Ext(format.File):
-		return format.Read(name)
+	case x.Read != nil && filepath.Ext(name) == filepath.Ext(x.File):
+		return x.Read(name)
 	}
 	return nil, fmt.Errorf("%s is neither a directory of results nor an .h5 file", name)
 }
@@ -179,9 +181,9 @@ func readPlans(dir string) (map[string][]byte, error) {
 
 // ReadAny reads a run, also a killed one without a summary: manifest, plans and samples, with the
 // summary of results.Salvage. It leaves out an incomplete last line. The notes say so.
-func ReadAny(name string) (run *results.Run, notes []string, err error) {
+func (x Format) ReadAny(name string) (run *results.Run, notes []string, err error) {
 	if !has(name, ManifestFile) || has(name, SummaryFile) {
-		run, err = Read(name)
+		run, err = x.ReadRun(name)
 		return run, nil, err
 	}
 	run = &results.Run{}
@@ -215,8 +217,8 @@ type Loaded struct {
 
 // Load reads the results of a run, a directory or an HDF5 file, for display. It refuses
 // contradictions, and accepts a killed run as incomplete.
-func Load(name string) (Loaded, error) {
-	run, notes, err := ReadAny(name)
+func (x Format) Load(name string) (Loaded, error) {
+	run, notes, err := x.ReadAny(name)
 	if err != nil {
 		return Loaded{}, err
 	}

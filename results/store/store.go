@@ -1,5 +1,5 @@
 // Package store answers: in which forms is a run kept, and how is it made, opened and converted? A
-// run is a directory of CSV and JSON files. One more format, HDF5, registers itself: a run is then
+// run is a directory of CSV and JSON files. One more format, HDF5, is handed in: a run is then
 // also a file of it, in the directory or alone. Columns carry their units, and users' scripts rely
 // on them. It measures and judges nothing.
 package store
@@ -38,6 +38,7 @@ type Files struct {
 	forms  results.Forms
 	tables []*table // those that are there, of tables with records, and of samples and links
 	one    Rows     // for the file at the end that has all of it; nil: there will be none
+	file   string   // of one
 	judged bool     // there is a summary
 }
 
@@ -54,12 +55,6 @@ type Rows interface {
 	Save(name string, run *results.Run) error
 	Close() // forgets the rows
 }
-
-// format is the one that has registered itself.
-var format Format
-
-// Register adds the format of a package that is linked in, from its init.
-func Register(f Format) { format = f }
 
 // ErrThere is the error where results would be overwritten.
 var ErrThere = errors.New("exists already; results are never overwritten")
@@ -87,12 +82,15 @@ func CanCreate(dir string) error {
 // Present reports whether there is a file of a name.
 func Present(name string) bool { _, err := os.Lstat(name); return err == nil }
 
+// Create is Format.Create for directories alone.
+func Create(dir string) (*Files, error) { return Format{}.Create(dir) }
+
 // Create makes the directory of a run, and its parents. It never touches an existing directory: the
 // error then wraps fs.ErrExist.
-func Create(dir string) (*Files, error) {
+func (x Format) Create(dir string) (*Files, error) {
 	f, err := create(dir, nil)
-	if err == nil && format.Rows != nil {
-		f.one = format.Rows(dir)
+	if err == nil && x.Rows != nil {
+		f.one, f.file = x.Rows(dir), x.File
 	}
 	return f, err
 }
@@ -194,7 +192,7 @@ func (f *Files) Close() error {
 	if err != nil {
 		return err
 	}
-	return f.one.Save(filepath.Join(f.dir, format.File), run)
+	return f.one.Save(filepath.Join(f.dir, f.file), run)
 }
 
 // Save makes a directory of results of a run, without the one file. On error it leaves none.

@@ -158,7 +158,7 @@ func TestInterrupted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w := expect.Value(store.Create(dir))(t)
 	expect.Must(t, errors.Join(w.Write(whole().Samples[0]), w.Write(results.Manifest{Name: "x"})))
-	got, notes, err := store.ReadAny(dir)
+	got, notes, err := store.Format{}.ReadAny(dir)
 	expect.True(t, err == nil && reflect.DeepEqual(got.Samples, whole().Samples[:1]) && len(notes) == 1, "%+v, %q, %v", got, notes, err)
 	if _, err := store.Read(dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "holds no summary.json, but a manifest.json: the run is not complete, it was killed or is still going") {
 		t.Errorf("error %v", err)
@@ -273,7 +273,7 @@ func TestLoadOtherColumns(t *testing.T) {
 	dir := save(t, run)
 	text := expect.Value(os.ReadFile(filepath.Join(dir, "samples.csv")))(t)
 	put(t, dir, "samples.csv", other(t, string(text), "retransmits"))
-	got := expect.Value(store.Load(dir))(t)
+	got := expect.Value(store.Format{}.Load(dir))(t)
 	expect.Equal(t, got.Notes, []string{dir + ": /samples has no column retransmits, which counts as 0."}, "notes")
 }
 
@@ -323,14 +323,14 @@ func TestReadKilled(t *testing.T) {
 	expect.Must(t, err)
 	for _, tt := range []struct{ cut, samples, notes int }{{0, 2, 1}, {10, 1, 2}} {
 		put(t, dir, "samples.csv", string(text[:len(text)-tt.cut]))
-		run, notes, err := store.ReadAny(dir)
+		run, notes, err := store.Format{}.ReadAny(dir)
 		expect.False(t, err != nil || len(run.Samples) != tt.samples || len(notes) != tt.notes || run.Summary.Complete || len(run.Summary.Cases) != 1 || len(run.Plans) != 2,
 			"cut by %d: %+v, notes %q, %v", tt.cut, run, notes, err)
 	}
 	put(t, dir, "samples.csv", "case\n")
-	_, _, err = store.ReadAny(dir)
+	_, _, err = store.Format{}.ReadAny(dir)
 	fails(t, "no samples", err, "samples.csv: ")
-	expect.Is(t, expect.Err2(store.ReadAny(t.TempDir())), fs.ErrNotExist)
+	expect.Is(t, expect.Err2(store.Format{}.ReadAny(t.TempDir())), fs.ErrNotExist)
 }
 
 // For people, what contradicts itself is refused, and what a killed run has left is taken.
@@ -353,7 +353,7 @@ func TestLoad(t *testing.T) {
 			Summary: results.Summary{Schema: results.SummarySchema, Complete: true, Cases: []results.Case{{Name: "one", Complete: true, Valid: true, Counts: results.Counts{Exchanges: 7}}}},
 		}
 		tt.spoil(r)
-		got, err := store.Load(save(t, r))
+		got, err := store.Format{}.Load(save(t, r))
 		if tt.want != "" {
 			fails(t, tt.name, err, tt.want)
 		} else if err != nil || len(got.Notes) != tt.notes || got.Run == nil {
@@ -398,7 +398,7 @@ func TestEachCallFails(t *testing.T) {
 		return errors.Join(err, w.Close())
 	}, func(call string, err error) {
 		expect.Error(t, err, dir)
-		run, _, readErr := store.ReadAny(dir)
+		run, _, readErr := store.Format{}.ReadAny(dir)
 		expect.True(t, readErr == nil && run.Manifest.Name == whole().Manifest.Name || !store.Present(filepath.Join(dir, store.ManifestFile)), "%s: %v; read %v", call, err, readErr)
 	})
 }

@@ -18,12 +18,13 @@ import (
 // File is the name of the file in the directory of a run.
 const File = "results.h5"
 
-func init() {
+// Format has package store read such files, and write them where this binary can.
+func Format() store.Format {
 	f := store.Format{File: File, Read: Read}
 	if Built {
 		f.Rows = func(dir string) store.Rows { return NewRows(dir) }
 	}
-	store.Register(f)
+	return f
 }
 
 // MatrixName is the dataset that ReadMatrix reads.
