@@ -142,6 +142,41 @@ func TestMPIRunOtherLauncher(t *testing.T) {
 		"%s ended with %d where %s was right:\n%s", launcher, code, cmd.Path, said)
 }
 
+// Launchers place ranks in the order of a host file that plan --collective writes. The remote shell of this test runs
+// everything here, under the name of its host.
+func TestMPIRunRing(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "rsh", `#!/bin/sh
+while case $1 in -o) shift ;; -*) ;; *) false ;; esac do shift; done
+HOST_OF_RANK=$1; export HOST_OF_RANK; shift; eval "exec $*"
+`)
+	shell := filepath.Join(dir, "rsh")
+	expect.Must(t, os.Chmod(shell, 0o700))
+	form, options := "mpich", []string{"mpiexec.hydra", "-iface", "lo", "-launcher-exec", shell, "-f"}
+	if mpi.Family == mpi.OpenMPI {
+		launcher := expect.Value(mpi.FindLauncher(t.Context(), "mpirun"))(t)
+		form, options = "openmpi", slices.Concat([]string{"mpirun", "--allow-run-as-root"}, launcher.Options(mpi.Needs{Agent: shell, Bound: true}), []string{"--hostfile"})
+	}
+	dealt := "h0,h6,h12,h2,h8,h14,h4,h10,h16,h1,h7,h13,h3,h9,h15,h5,h11,h17"
+	file := filepath.Join(dir, "ring")
+	code, _, said := call(t, "plan", "-t", "HyperX(3,3;2)", "--down", "s1_0-s1_1,s1_4-s1_5", "--collective", "allgather", "--hosts", dealt, "--launcher", form, "-o", file)
+	expect.Equal(t, code, exitDone, "%s", said)
+	var want []string
+	for line := range strings.Lines(string(expect.Value(os.ReadFile(file))(t))) {
+		if host, _, _ := strings.Cut(strings.ReplaceAll(line, ":", " "), " "); strings.HasPrefix(host, "h") {
+			want = append(want, host)
+		}
+	}
+	cmd := exec.Command(options[0], append(options[1:], file, "-n", "18", "sh", "-c", "echo ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} $HOST_OF_RANK")...)
+	out := expect.Value(cmd.Output())(t)
+	got := make([]string, 18)
+	for line := range strings.Lines(string(out)) {
+		rank, host, _ := strings.Cut(strings.TrimSpace(line), " ")
+		got[expect.Value(strconv.Atoi(rank))(t)] = host
+	}
+	expect.Equal(t, got, want, "hosts of ranks")
+}
+
 // routedByMPI is a run of ranks of mpirun, for which the first of them has routes put into a network or
 // checked. It returns what was said of one that is to end with a code.
 func routedByMPI(t *testing.T, dir, routes, cases string, code int) string {
