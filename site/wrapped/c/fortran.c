@@ -82,17 +82,26 @@ SAME(mpi_alltoallv_f08_, mpi_alltoallv_);
 SAME(mpi_ialltoall_f08_, mpi_ialltoall_);
 
 /* Calls that are not followed are named, and made by theirs. */
-#define NAMED(name, call, parameters, arguments) \
-	void name##_ parameters \
+#define NAMED_AS(symbol, call, parameters, arguments) \
+	void symbol parameters \
 	{ \
-		void (*next) parameters = (void (*) parameters)next_of(#name "_"); \
+		void (*next) parameters = (void (*) parameters)next_of(#symbol); \
 		states_other(call, PMPI_Comm_f2c(*comm)); \
 		if (next) \
 			next arguments; \
 		else \
 			set(ierr, MPI_ERR_UNSUPPORTED_OPERATION); \
-	} \
+	}
+#if OMPI_MAJOR_VERSION >= 6
+#define NAMED(name, call, parameters, arguments) \
+	NAMED_AS(name##_, call, parameters, arguments) \
+	NAMED_AS(name##_f08ts_, call, parameters, arguments) \
 	SAME(name##_f08_, name##_)
+#else
+#define NAMED(name, call, parameters, arguments) \
+	NAMED_AS(name##_, call, parameters, arguments) \
+	SAME(name##_f08_, name##_)
+#endif
 
 NAMED(mpi_alltoallw, "MPI_Alltoallw",
 	(const void *sendbuf, MPI_Fint *sendcounts, MPI_Fint *sdispls, MPI_Fint *sendtypes, void *recvbuf, MPI_Fint *recvcounts, MPI_Fint *rdispls,
@@ -120,5 +129,78 @@ NAMED(mpi_alltoallw_init, "MPI_Alltoallw_init",
 	(const void *sendbuf, MPI_Fint *sendcounts, MPI_Fint *sdispls, MPI_Fint *sendtypes, void *recvbuf, MPI_Fint *recvcounts, MPI_Fint *rdispls,
 		MPI_Fint *recvtypes, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierr),
 	(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierr));
+#endif
+
+#if OMPI_MAJOR_VERSION >= 6
+/* mpi_f08 of Open MPI 6 gives descriptors of arrays to procedures of its own, mpi_alltoall_f08ts_, which call PMPI. */
+#if __has_include(<ISO_Fortran_binding.h>)
+#include <ISO_Fortran_binding.h>
+
+/* Whether the elements of an array stand in a row: the last extent of one without a size is -1. */
+static int dense(const CFI_cdesc_t *d)
+{
+	CFI_index_t bytes = (CFI_index_t)d->elem_len;
+	for (int i = 0; i < d->rank; i++) {
+		if (d->dim[i].extent != 1 && d->dim[i].sm != bytes)
+			return 0;
+		bytes *= d->dim[i].extent;
+	}
+	return 1;
+}
+#else
+typedef struct {
+	void *base_addr;
+} CFI_cdesc_t;
+
+static int dense(const CFI_cdesc_t *d)
+{
+	(void)d; /* without a Fortran compiler nobody knows how one looks */
+	return 0;
+}
+#endif
+
+/* A call that follows the plan where both arrays are dense, and is theirs elsewhere. */
+#define DESCRIBED(name, call, parameters, arguments, follow) \
+	void name##_f08ts_ parameters \
+	{ \
+		void (*next) parameters = (void (*) parameters)next_of(#name "_f08ts_"); \
+		if (dense(send) && dense(recv)) { \
+			follow; \
+			return; \
+		} \
+		states_other(call " of arrays in parts", PMPI_Comm_f2c(*comm)); \
+		if (next) \
+			next arguments; \
+		else \
+			set(ierr, MPI_ERR_UNSUPPORTED_OPERATION); \
+	}
+
+DESCRIBED(mpi_alltoall, "MPI_Alltoall",
+	(CFI_cdesc_t *send, MPI_Fint *sendcount, MPI_Fint *sendtype, CFI_cdesc_t *recv, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm,
+		MPI_Fint *ierr),
+	(send, sendcount, sendtype, recv, recvcount, recvtype, comm, ierr),
+	mpi_alltoall_(send->base_addr, sendcount, sendtype, recv->base_addr, recvcount, recvtype, comm, ierr))
+DESCRIBED(mpi_alltoallv, "MPI_Alltoallv",
+	(CFI_cdesc_t *send, MPI_Fint *sendcounts, MPI_Fint *sdispls, MPI_Fint *sendtype, CFI_cdesc_t *recv, MPI_Fint *recvcounts, MPI_Fint *rdispls,
+		MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *ierr),
+	(send, sendcounts, sdispls, sendtype, recv, recvcounts, rdispls, recvtype, comm, ierr),
+	mpi_alltoallv_(send->base_addr, sendcounts, sdispls, sendtype, recv->base_addr, recvcounts, rdispls, recvtype, comm, ierr))
+DESCRIBED(mpi_ialltoall, "MPI_Ialltoall",
+	(CFI_cdesc_t *send, MPI_Fint *sendcount, MPI_Fint *sendtype, CFI_cdesc_t *recv, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm,
+		MPI_Fint *request, MPI_Fint *ierr),
+	(send, sendcount, sendtype, recv, recvcount, recvtype, comm, request, ierr),
+	mpi_ialltoall_(send->base_addr, sendcount, sendtype, recv->base_addr, recvcount, recvtype, comm, request, ierr))
+DESCRIBED(mpi_alltoall_c, "MPI_Alltoall_c",
+	(CFI_cdesc_t *send, MPI_Count *sendcount, MPI_Fint *sendtype, CFI_cdesc_t *recv, MPI_Count *recvcount, MPI_Fint *recvtype, MPI_Fint *comm,
+		MPI_Fint *ierr),
+	(send, sendcount, sendtype, recv, recvcount, recvtype, comm, ierr),
+	set(ierr, MPI_Alltoall_c(buffer(send->base_addr), *sendcount, PMPI_Type_f2c(*sendtype), recv->base_addr, *recvcount, PMPI_Type_f2c(*recvtype),
+		PMPI_Comm_f2c(*comm))))
+DESCRIBED(mpi_alltoallv_c, "MPI_Alltoallv_c",
+	(CFI_cdesc_t *send, MPI_Count *sendcounts, MPI_Aint *sdispls, MPI_Fint *sendtype, CFI_cdesc_t *recv, MPI_Count *recvcounts, MPI_Aint *rdispls,
+		MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *ierr),
+	(send, sendcounts, sdispls, sendtype, recv, recvcounts, rdispls, recvtype, comm, ierr),
+	set(ierr, MPI_Alltoallv_c(buffer(send->base_addr), sendcounts, sdispls, PMPI_Type_f2c(*sendtype), recv->base_addr, recvcounts, rdispls,
+		PMPI_Type_f2c(*recvtype), PMPI_Comm_f2c(*comm))))
 #endif
 #endif
