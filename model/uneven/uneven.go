@@ -170,12 +170,19 @@ func phased(p *order.Exchange, s *scheduler.Schedule) *scheduler.Plan {
 // Share returns a pinned schedule with the same paths that takes less time where links or hosts are slow: slow messages share
 // phases, and in these others share links. It returns s itself if it finds none.
 func Share(s *scheduler.Schedule, t *topology.Tree, r topology.Rates) *scheduler.Schedule {
+	steps := 0
 	if s.Ranks > shareRanks {
-		return s
+		if len(r.Hosts)+len(r.Slow) == 0 {
+			return s
+		}
+		steps = -1
 	}
 	p := exchange(s, t, r, s.Meets, false)
 	first := phased(p, s)
-	x := p.Shorter(first, 0)
+	if steps < 0 && p.Time(first) <= nearly*p.Bound().Steps {
+		return s
+	}
+	x := p.Shorter(first, steps)
 	if x == first {
 		return s
 	}
@@ -191,8 +198,12 @@ func Share(s *scheduler.Schedule, t *topology.Tree, r topology.Rates) *scheduler
 	return out
 }
 
-// shareRanks is up to how many servers phases are shared: a second or two.
-const shareRanks = 400
+// shareRanks is up to how many servers phases are shared by a search of a second or two. In larger trees steps are filled once,
+// unless the time is nearly that of the bound.
+const (
+	shareRanks = 400
+	nearly     = 1.02
+)
 
 // Time returns how long a pinned schedule takes where links or hosts are slow: a phase lasts as long as its slowest link
 // needs for what it carries. phases are those that have messages, of those that there are.

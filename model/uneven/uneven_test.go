@@ -133,6 +133,7 @@ func TestSlowHostsOfLargeNetworks(t *testing.T) {
 		{"PGFT(2;16,16;1,8;1,1)", 0.25, []int{0, 1, 20, 40, 60}, 480 + 3*255},
 		{"PGFT(2;4,32;1,2;1,1)", 0.25, []int{0, 9, 50}, 248 + 3*127},
 		{"PGFT(3;8,4,8;1,4,4;1,1,1)", 0.5, []int{0, 9, 100}, 496 + 255},
+		{"PGFT(2;24,24;1,12;1,1)", 0.25, []int{0, 300}, 1.02 * 4 * 575}, // above 400 servers
 	} {
 		tree, r := slowTree(t, x.form, x.share, x.slow)
 		begin := time.Now()

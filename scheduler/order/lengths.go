@@ -14,6 +14,7 @@ const (
 	wider  = 3     // lengths tried for a need: itself, and the next that other links fill
 	trials = 64    // profiles tried
 	budget = 5e7   // of all trials, in phases that messages look at: some seconds
+	once   = 8     // times that of a single trial, where nothing else is searched for
 	finer  = 0.002 // by which part the next one takes longer, at least
 	round  = 1e-9
 )
@@ -46,7 +47,7 @@ func (p *Exchange) inLengths(best *scheduler.Plan, steps int) *scheduler.Plan {
 		}
 		last = x.time
 		n := x.all()
-		if n*len(p.sends) > 4*budget {
+		if most := 4 * int(budget); n*len(p.sends) > most && (steps >= 0 || n*len(p.sends) > once*most || tried > 0) {
 			break
 		}
 		s, lengths := p.greedyIn(x)

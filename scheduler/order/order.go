@@ -104,7 +104,8 @@ func (p *Exchange) blocks(alike []int) {
 }
 
 // Shorter returns a schedule that takes less time than one given, if one is found, or the one given, whose messages share
-// no links unless some are slow.
+// no links unless some are slow. With negative steps it only fills steps of
+// several lengths, in a large exchange once.
 func (p *Exchange) Shorter(s *scheduler.Plan, steps int) *scheduler.Plan {
 	b := p.Bound()
 	if p.Time(s) <= b.Steps*(1+round) {
@@ -113,7 +114,7 @@ func (p *Exchange) Shorter(s *scheduler.Plan, steps int) *scheduler.Plan {
 	if !p.slow() {
 		return cmp.Or(p.eject(s, int(b.Time), s.Phases, steps), s)
 	}
-	if work := b.Time * float64(len(p.sends)); work <= much || work > 4*budget {
+	if work := b.Time * float64(len(p.sends)); steps >= 0 && (work <= much || work > 4*budget) {
 		if g := p.fill(b.Time); p.Time(g) < p.Time(s)*(1-round) {
 			s = g
 		}
