@@ -2,7 +2,7 @@
 // taken down on it, and workers are started on it.
 //
 // Package bench uses it. Packages fabric/lab, model/emulate and site/host implement the networks, and
-// package open puts them behind this interface.
+// packages of cmd/open put them behind this interface.
 package fabric
 
 import (

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/cmd/open"
+	"evbench/cmd/open/tables"
 	"evbench/companion"
 	"evbench/fabric/lab"
 	"evbench/internal/answer"
@@ -69,7 +70,7 @@ func forecast(c *cli.Context, name string) (f capacity.Forecast, err error) {
 func forecastOf(c *cli.Context, bar *live.Terminal, s *scenario.Scenario) (f capacity.Forecast, err error) {
 	try := func(s *scenario.Scenario) (results.TriedRate, error) {
 		bar.Passing("measuring a lab of %d servers", s.Tree.Servers())
-		return tryRate(c.Context, c, measurement{scenario: s, open: open.Of(s).Open, control: open.LocalControl}, s.Fabric.Rate)
+		return tryRate(c.Context, c, measurement{scenario: s, open: fabrics.Of(s).Open, control: open.LocalControl}, s.Fabric.Rate)
 	}
 	machine, err := capacity.MeasureMachine(s.Fabric.Kind, try)
 	if err != nil {
@@ -122,7 +123,7 @@ func fabricFor(s *scenario.Scenario, page net.Listener) (open.Opener, error) {
 	if err := isDir(os.TempDir()); err != nil {
 		return nil, usagef("TMPDIR: %w", err)
 	}
-	here := open.Of(s)
+	here := fabrics.Of(s)
 	switch {
 	case here.Namespaces:
 		return here.Open, enterLab(page)
@@ -181,7 +182,7 @@ func labOfNetwork(c *cli.Context) error {
 	if down := cmdline.Names(c, "down"); len(down) > 0 {
 		text += ", without " + strings.Join(down, ", ")
 	}
-	return open.KeepNetwork(c.Context, t, job.Nodes, lab.Options{Rate: cmdline.Rate(c, "rate")}, text, c.App.Writer)
+	return tables.KeepNetwork(c.Context, t, job.Nodes, lab.Options{Rate: cmdline.Rate(c, "rate")}, text, c.App.Writer)
 }
 
 func labUpInBackground(c *cli.Context) error {

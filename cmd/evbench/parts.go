@@ -2,6 +2,9 @@ package main
 
 import (
 	"evbench/bench"
+	"evbench/cmd/open"
+	"evbench/cmd/open/emulated"
+	"evbench/cmd/open/tables"
 	"evbench/model/anyshape"
 	"evbench/model/ordered"
 	"evbench/scenario"
@@ -11,7 +14,8 @@ import (
 
 // What the packages of the core do not know themselves, and evbench hands in.
 var (
-	known  = scenario.Files{Tree: netfile.Tree, HDF5: hdf5.ReadSizes, Networks: anyshape.Networks()}
-	stored = hdf5.Format()
-	parts  = bench.Parts{Ordered: ordered.Orderer{}}
+	known   = scenario.Files{Tree: netfile.Tree, HDF5: hdf5.ReadSizes, Networks: anyshape.Networks()}
+	stored  = hdf5.Format()
+	fabrics = open.Kinds{scenario.Lab: open.Lab(tables.Lab), scenario.Emulate: emulated.Here(), scenario.Hosts: open.Local()}
+	parts   = bench.Parts{Ordered: ordered.Orderer{}}
 )

@@ -18,6 +18,8 @@ import (
 
 	"evbench/bench"
 	"evbench/cmd/open"
+	"evbench/cmd/open/injected"
+	"evbench/cmd/open/tables"
 	"evbench/fabric/lab"
 	"evbench/internal/answer"
 	"evbench/internal/proc"
@@ -195,7 +197,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 
 	bar := m.bar
 	log := logger(c, bar.Terminal)
-	under, err := open.Routed(open.Injecting(m.open), func(yield func(string, *plan.Plan) bool) {
+	under, err := tables.Routed(injected.Around(m.open), func(yield func(string, *plan.Plan) bool) {
 		for _, p := range m.planned {
 			if !yield(p.Name, p.Plan) {
 				return

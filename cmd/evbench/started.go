@@ -17,6 +17,7 @@ import (
 
 	"evbench/bench"
 	"evbench/cmd/open"
+	"evbench/cmd/open/tables"
 	"evbench/internal/proc"
 	"evbench/scenario"
 	"evbench/site/host"
@@ -189,7 +190,7 @@ func runSSH(c *cli.Context, s *scenario.Scenario, planned []bench.Planned) error
 	if err := open.CheckHosts(s); err != nil {
 		return err
 	}
-	servers, err := open.PlaceServers(s)
+	servers, err := open.PlaceServers(s, tables.Placement)
 	if err != nil {
 		return usage(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"evbench/bench"
 	"evbench/builder"
 	"evbench/cmd/open"
+	"evbench/cmd/open/tables"
 	"evbench/fabric/lab"
 	"evbench/internal/answer"
 	"evbench/internal/cmdline"
@@ -93,13 +94,13 @@ func planCases(c *cli.Context, name string, s *scenario.Scenario, err error) ([]
 		return nil, err
 	}
 	if s.Launch.Kind == scenario.LaunchSSH {
-		if _, err := open.PlaceServers(s); err != nil {
+		if _, err := open.PlaceServers(s, tables.Placement); err != nil {
 			return nil, usagef("%s: %w", name, err)
 		}
 	}
 	planned, err := proc.Made(c.Context, func() ([]bench.Planned, error) { return parts.Prepare(s) })
 	if err == nil {
-		err = bench.MayOpen(planned, open.Of(s).Workers(s).MayOpen)
+		err = bench.MayOpen(planned, fabrics.Of(s).Workers(s).MayOpen)
 	}
 	return planned, wrongIn(name, err)
 }
@@ -134,7 +135,7 @@ func describeCases(w io.Writer, v validated, s *scenario.Scenario, planned []ben
 		}
 	}
 	if s.Launch.Kind == scenario.LaunchSSH && s.Network == nil { // else there are no leaves
-		if err := open.WritePlaces(w, s); err != nil {
+		if err := open.WritePlaces(w, s, tables.Placement); err != nil {
 			return err
 		}
 	}

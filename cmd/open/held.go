@@ -25,14 +25,14 @@ import (
 // KeepLab builds a lab with the routes of a plan, records its place and keeps it until ctx ends,
 // re-routing whenever a link changes. When it is up, out gets a line that says so.
 func KeepLab(ctx context.Context, p *plan.Plan, o lab.Options, out io.Writer) error {
-	return keep(ctx, textOf(p), o, out, func(l *lab.Lab) error {
+	return Keep(ctx, textOf(p), o, out, func(l *lab.Lab) error {
 		_, err := companion.Install(ctx, linux.NewTarget(l), p, l.Addresses())
 		return err
 	}, func(l *lab.Lab) error { return followLinks(ctx, linux.NewTarget(l), p, l) })
 }
 
-// keep builds a lab, installs its routes, records its place, and follows its links until ctx ends.
-func keep(ctx context.Context, text string, o lab.Options, out io.Writer, install, follow func(*lab.Lab) error) (err error) {
+// Keep builds a lab, installs its routes, records its place, and follows its links until ctx ends.
+func Keep(ctx context.Context, text string, o lab.Options, out io.Writer, install, follow func(*lab.Lab) error) (err error) {
 	state, err := claimed(text)
 	if err != nil {
 		return err

@@ -31,13 +31,14 @@ func plainHosts(s *scenario.Scenario, l fabric.Launcher) fabric.Fabric {
 	if s.Network != nil {
 		unmeasured = "the network is no tree, so no host has a leaf to be compared"
 	}
-	return &hostsFabric{info: info(s.Fabric), Launcher: l, check: preflight.Options{
+	return &hostsFabric{info: Info(s.Fabric), Launcher: l, check: preflight.Options{
 		Off: !s.Launch.Preflight, Unmeasured: unmeasured, Switches: linux.Switches(s.Tree),
 	}}
 }
 
-func init() {
-	here[scenario.Hosts] = Here{Open: local, Check: checkLocal, Workers: func(*scenario.Scenario) fabric.Launcher { return Joining{} }}
+// Local opens hosts that are processes of this machine.
+func Local() Here {
+	return Here{Open: local, Check: checkLocal, Workers: func(*scenario.Scenario) fabric.Launcher { return Joining{} }}
 }
 
 // local runs every server as a process on this machine, over loopback; each takes a free port when
@@ -65,10 +66,15 @@ func (Joining) Launch(context.Context, fabric.Job) (wait func() error, err error
 
 func (f *hostsFabric) Info() results.Fabric { return f.info }
 
+// Installs reports whether the scenario says how routes are installed or checked.
+func Installs(s *scenario.Scenario) bool {
+	return s.Fabric.Routes.Kind != "" && s.Fabric.Routes.Kind != scenario.RoutesNone
+}
+
 // CheckHosts refuses cases that plain hosts cannot run. An injector or the installation of tables
 // in the scenario permits dead links.
 func CheckHosts(s *scenario.Scenario) error {
-	if s.Inject.Kind != "" || installs(s) {
+	if s.Inject.Kind != "" || Installs(s) {
 		return nil
 	}
 	for _, c := range s.Cases {

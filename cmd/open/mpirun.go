@@ -29,7 +29,7 @@ import (
 
 // ranks is the launcher that lets mpirun start a process for each server of a lab, inside it.
 type ranks struct {
-	f    *labFabric
+	f    *LabFabric
 	over string // a Launched transport
 }
 
@@ -53,7 +53,7 @@ func missingTool() error {
 func (r ranks) Launch(ctx context.Context, j fabric.Job) (wait func() error, err error) {
 	healthy, err := plan.Build(j.Tree.Healthy(), plan.Options{Routing: routing.Ftree})
 	if err == nil { // ranks find each other before the routes of a case are installed
-		_, err = companion.Install(ctx, r.f.target, healthy, r.f.lab.Addresses())
+		_, err = companion.Install(ctx, r.f.Target, healthy, r.f.Lab.Addresses())
 	}
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (r ranks) Launch(ctx context.Context, j fabric.Job) (wait func() error, err
 		cmd, err = r.command(ctx, launcher, j, dir)
 	}
 	if err == nil {
-		err = r.f.lab.StartCommand(r.f.lab.Server(0), cmd)
+		err = r.f.Lab.StartCommand(r.f.Lab.Server(0), cmd)
 	}
 	if err != nil {
 		return nil, errors.Join(err, trust.RemoveTemp(dir))
@@ -87,7 +87,7 @@ func (r ranks) command(ctx context.Context, launcher mpi.Launcher, j fabric.Job,
 	}
 	servers := lists.Make(j.Tree.Servers(), func(rank int) string { return j.Tree.ServerName(rank) + ":1" })
 	args := slices.Concat([]string{j.Tree.ServerName(0), "exec", "mpirun"},
-		launcher.Options(mpi.Needs{Network: r.f.lab.Addresses().Path(companion.Single).String(), Agent: agent, Scratch: dir}),
+		launcher.Options(mpi.Needs{Network: r.f.Lab.Addresses().Path(companion.Single).String(), Agent: agent, Scratch: dir}),
 		[]string{"--mca", "btl", "self,tcp"})
 	if os.Getenv("OMPI_MCA_btl_tcp_eager_limit") == "" {
 		args = append(args, mpi.Eager(mpi.EagerLimit)...)
@@ -125,7 +125,7 @@ func (r ranks) hosts() string {
 	b := strings.Builder{}
 	b.WriteString("127.0.0.1 localhost\n")
 	for rank := range r.f.tree.Servers() {
-		fmt.Fprintf(&b, "%s %s\n", r.f.lab.Addr(rank, companion.Single), r.f.tree.ServerName(rank))
+		fmt.Fprintf(&b, "%s %s\n", r.f.Lab.Addr(rank, companion.Single), r.f.tree.ServerName(rank))
 	}
 	return b.String()
 }
@@ -136,7 +136,7 @@ func (r ranks) agent(dir string) string {
 	b := strings.Builder{}
 	b.WriteString("#!/bin/sh\nnode=$1\nshift\ncase $node in\n")
 	for rank := range r.f.tree.Servers() {
-		fmt.Fprintf(&b, "%s) net=/proc/%d/fd/%d ;;\n", r.f.tree.ServerName(rank), os.Getpid(), r.f.lab.Descriptor(r.f.lab.Server(rank)))
+		fmt.Fprintf(&b, "%s) net=/proc/%d/fd/%d ;;\n", r.f.tree.ServerName(rank), os.Getpid(), r.f.Lab.Descriptor(r.f.Lab.Server(rank)))
 	}
 	fmt.Fprintf(&b, `*) echo "no node $node" >&2; exit 1 ;;
 esac

@@ -32,45 +32,48 @@ type Here struct {
 	Workers func(*scenario.Scenario) fabric.Launcher
 }
 
-// here are the fabrics of this machine by their word in a scenario. Each registers itself where it stands.
-var here = map[string]Here{}
+// A Kinds is the fabrics of this machine by their word in a scenario; main hands them in.
+type Kinds map[string]Here
 
 // Of returns the fabric of a scenario on this machine.
-func Of(s *scenario.Scenario) Here { return here[s.Fabric.Kind] }
+func (k Kinds) Of(s *scenario.Scenario) Here { return k[s.Fabric.Kind] }
 
-func info(f scenario.Fabric) results.Fabric {
+// Info is what a scenario says of its fabric.
+func Info(f scenario.Fabric) results.Fabric {
 	return results.Fabric{Kind: f.Kind, RateBitPerSec: int64(f.Rate), MTU: f.MTU, Factor: scenario.Factor(f.MTU)}
 }
 
-func linkCount(t *topology.Tree, w topology.Wire, bytes, packets, drops uint64) results.LinkCount {
+// LinkCount is the traffic of a direction of a cable, by its name.
+func LinkCount(t *topology.Tree, w topology.Wire, bytes, packets, drops uint64) results.LinkCount {
 	link, direction := t.WireName(w)
 	return results.LinkCount{Link: link, Direction: direction, Bytes: bytes, Packets: packets, Drops: drops}
 }
 
-// A linkChange is an observed change of links.
-type linkChange struct {
-	links []topology.Link
-	up    bool
-	at    time.Time
+// A LinkChange is an observed change of links.
+type LinkChange struct {
+	Links []topology.Link
+	Up    bool
+	At    time.Time
 }
 
-func (c linkChange) tell(ctx context.Context, events chan<- failover.LinkEvent) {
-	for _, l := range c.links {
+func (c LinkChange) tell(ctx context.Context, events chan<- failover.LinkEvent) {
+	for _, l := range c.Links {
 		for _, leaf := range []bool{true, false} {
 			select {
-			case events <- failover.LinkEvent{Link: l, Leaf: leaf, Up: c.up, Seen: c.at}:
+			case events <- failover.LinkEvent{Link: l, Leaf: leaf, Up: c.Up, Seen: c.At}:
 			case <-ctx.Done():
 			}
 		}
 	}
 }
 
-type selfHealing struct{ changes <-chan linkChange }
+// A SelfHealing network re-routes by itself: it only tells of changes.
+type SelfHealing struct{ Changes <-chan LinkChange }
 
-func (n selfHealing) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
+func (n SelfHealing) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
 	for {
 		select {
-		case c := <-n.changes:
+		case c := <-n.Changes:
 			c.tell(ctx, events)
 		case <-ctx.Done():
 			return nil
@@ -78,8 +81,8 @@ func (n selfHealing) Watch(ctx context.Context, events chan<- failover.LinkEvent
 	}
 }
 
-func (selfHealing) Aid(context.Context, *topology.Tree) (int, error) { return 0, nil }
+func (SelfHealing) Aid(context.Context, *topology.Tree) (int, error) { return 0, nil }
 
-func (selfHealing) Install(context.Context, *plan.Plan) (int, error) { return 0, nil }
+func (SelfHealing) Install(context.Context, *plan.Plan) (int, error) { return 0, nil }
 
-func (selfHealing) Clean(context.Context, *plan.Plan) (int, error) { return 0, nil }
+func (SelfHealing) Clean(context.Context, *plan.Plan) (int, error) { return 0, nil }

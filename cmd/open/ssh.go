@@ -23,7 +23,6 @@ import (
 	"evbench/internal/proc"
 	"evbench/scenario"
 	"evbench/site/host"
-	"evbench/site/netfile"
 )
 
 // SSH is a run whose servers are started by ssh: it checks the hosts, and launches.
@@ -59,8 +58,12 @@ func NewSSH(abort context.Context, s *scenario.Scenario, servers []host.Server, 
 	return &SSH{Client: client, launch: s.Launch, over: s.Transport, servers: servers, version: version, abort: abort}, nil
 }
 
-// PlaceServers assigns each server of a scenario to a host, without contacting any.
-func PlaceServers(s *scenario.Scenario) ([]host.Server, error) {
+// A Cabled reads the file of a network, whose cables place its hosts; main hands it in.
+type Cabled func(name string) (*host.Placement, error)
+
+// PlaceServers assigns each server of a scenario to a host, without contacting any. Without cabled, launch.placement
+// is a list of leaves and their hosts.
+func PlaceServers(s *scenario.Scenario, cabled Cabled) ([]host.Server, error) {
 	names, err := host.Expand(s.Launch.Hosts)
 	if err != nil {
 		return nil, fmt.Errorf("launch.hosts: %w", err)
@@ -70,7 +73,7 @@ func PlaceServers(s *scenario.Scenario) ([]host.Server, error) {
 			return nil, fmt.Errorf("launch.control: %q: write tcp:HOST:PORT or tls:HOST:PORT, where workers reach this machine", addr)
 		}
 	}
-	placement, err := readPlacement(s.Launch.Placement)
+	placement, err := readPlacement(s.Launch.Placement, cabled)
 	if err != nil {
 		return nil, fmt.Errorf("launch.placement: %w", err)
 	}
@@ -91,7 +94,7 @@ func PlaceServers(s *scenario.Scenario) ([]host.Server, error) {
 
 // readPlacement reads a file of leaves and their hosts, or of a network, whose cables determine
 // them; nil without a file.
-func readPlacement(name string) (*host.Placement, error) {
+func readPlacement(name string, cabled Cabled) (*host.Placement, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -106,15 +109,14 @@ func readPlacement(name string) (*host.Placement, error) {
 		}
 		return p, nil
 	}
-	n, err := netfile.Read(name, 0)
-	if err != nil {
-		return nil, err
+	if cabled == nil {
+		return nil, fmt.Errorf("%s: no list of leaves and their hosts, and this program reads no networks", name)
 	}
-	return host.Cabled(n.Whole)
+	return cabled(name)
 }
 
-func WritePlaces(w io.Writer, s *scenario.Scenario) error {
-	servers, err := PlaceServers(s)
+func WritePlaces(w io.Writer, s *scenario.Scenario, cabled Cabled) error {
+	servers, err := PlaceServers(s, cabled)
 	if err != nil {
 		return proc.Usage(err)
 	}

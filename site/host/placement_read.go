@@ -10,34 +10,25 @@ import (
 
 	"evbench/internal/hostlist"
 	"evbench/internal/yamldoc"
-	"evbench/site/network"
 	"evbench/topology"
 )
 
-// Cabled derives the placement from the cables of a network: each host is on its switch. The first
+// A Switch is a switch by name, with the hosts on it.
+type Switch struct {
+	Name  string
+	Hosts []string
+}
+
+// Cabled is the placement that the cables of a network determine: each host is on its switch. The first
 // word of a host's name counts, since subnet managers append the adapter.
-func Cabled(n *network.Network) (*Placement, error) {
-	hosts := map[network.Node][]string{} // by switch
-	var switches []network.Node
-	for h := range network.Node(n.Hosts()) {
-		leaf := n.Leaf(h).Node
-		words := strings.Fields(n.Info(h).Name)
-		if leaf == network.NoNode || len(words) == 0 {
-			continue
-		}
-		if hosts[leaf] == nil {
-			switches = append(switches, leaf)
-		}
-		hosts[leaf] = append(hosts[leaf], words[0])
-	}
-	slices.SortStableFunc(switches, func(a, b network.Node) int {
-		return hostlist.Compare(n.Info(a).Name, n.Info(b).Name)
-	})
+func Cabled(switches []Switch) (*Placement, error) {
+	switches = slices.Clone(switches)
+	slices.SortStableFunc(switches, func(a, b Switch) int { return hostlist.Compare(a.Name, b.Name) })
 	p := &Placement{leaf: map[string]int{}, short: map[string]int{}, cabled: true}
 	for i, s := range switches {
-		p.names = append(p.names, n.Info(s).Name)
-		for _, h := range hosts[s] {
-			if err := p.put(h, i); err != nil {
+		p.names = append(p.names, s.Name)
+		for _, h := range s.Hosts {
+			if err := p.put(strings.Fields(h)[0], i); err != nil {
 				return nil, err
 			}
 		}

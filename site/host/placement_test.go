@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/site/network"
 	"evbench/testing/expect"
 	"evbench/topology"
 )
@@ -36,28 +35,14 @@ func placed(servers []Server) string {
 	return strings.Join(out, " ")
 }
 
-// cabled builds a network in which switch i, with this name, has these hosts.
+// cabled has a switch of each name, with these hosts.
 func cabled(t *testing.T, switches map[string]string, order ...string) *Placement {
 	t.Helper()
-	var b network.Builder
-	var cables [][2]network.End
-	at := map[string][]network.Node{}
-	for _, s := range order {
-		for _, h := range strings.Split(switches[s], ",") {
-			at[s] = append(at[s], b.Host(network.Info{Name: h}))
-		}
+	var all []Switch
+	for _, name := range order {
+		all = append(all, Switch{name, strings.Split(switches[name], ",")})
 	}
-	for _, s := range order {
-		v := b.Switch(network.Info{Name: s}, 16)
-		for i, h := range at[s] {
-			cables = append(cables, [2]network.End{{Node: h, Port: 1}, {Node: v, Port: uint8(i + 1)}})
-		}
-	}
-	for _, c := range cables {
-		expect.Must(t, b.Cable(c[0], c[1]))
-	}
-	p := expect.Value(Cabled(b.Build()))(t)
-	return p
+	return expect.Value(Cabled(all))(t)
 }
 
 func readPlacement(t *testing.T, text string) *Placement {

@@ -1,4 +1,5 @@
-package open
+// Package injected opens a fabric whose links an injector takes down.
+package injected
 
 import (
 	"context"
@@ -10,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"evbench/cmd/open"
 	"evbench/fabric"
 	"evbench/failover/loop"
 	"evbench/internal/proc"
@@ -24,16 +26,16 @@ import (
 type injectedFabric struct {
 	fabric.Fabric
 	injector *inject.Injector
-	changes  chan linkChange // from SetLinks to Watch
+	changes  chan open.LinkChange // from SetLinks to Watch
 	pipes    chan os.Signal
 }
 
-// Injecting opens a fabric with an injector around it, if the scenario has one: a link that is down
+// Around opens a fabric with an injector around it, if the scenario has one: a link that is down
 // already, from an earlier run or otherwise, ends the run before anything is started.
-func Injecting(open Opener) Opener {
+func Around(under open.Opener) open.Opener {
 	return func(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 		if s.Inject.Kind == "" {
-			return open(ctx, s)
+			return under(ctx, s)
 		}
 		i, err := inject.Open(injectOptions(s))
 		if err != nil {
@@ -42,8 +44,8 @@ func Injecting(open Opener) Opener {
 		err = i.Check(ctx, failing(s))
 		if err == nil {
 			var f fabric.Fabric
-			if f, err = open(ctx, s); err == nil {
-				made := &injectedFabric{Fabric: f, injector: i, changes: make(chan linkChange), pipes: make(chan os.Signal, 1)}
+			if f, err = under(ctx, s); err == nil {
+				made := &injectedFabric{Fabric: f, injector: i, changes: make(chan open.LinkChange), pipes: make(chan os.Signal, 1)}
 				// A write to a closed pipe would end the program at once, and leave links down; now
 				// it is an ordinary error.
 				signal.Notify(made.pipes, syscall.SIGPIPE)
@@ -102,7 +104,7 @@ func (f *injectedFabric) SetLinks(ctx context.Context, links []topology.Link, up
 		return err
 	}
 	select {
-	case f.changes <- linkChange{links, up, time.Now()}: // the probe has just confirmed it
+	case f.changes <- open.LinkChange{Links: links, Up: up, At: time.Now()}: // the probe has just confirmed it
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -115,7 +117,7 @@ func (f *injectedFabric) Dead() ([]topology.Link, error) { return f.injector.Pen
 // Network implements fabric.Fabric: it passes on the changes by SetLinks. The network re-routes by
 // itself.
 func (f *injectedFabric) Network(*plan.Plan, string) (loop.Network, error) {
-	return selfHealing{f.changes}, nil
+	return open.SelfHealing{Changes: f.changes}, nil
 }
 
 // Close implements fabric.Fabric: it always brings all links up first.

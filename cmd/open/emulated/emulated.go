@@ -1,4 +1,5 @@
-package open
+// Package emulated opens the emulated fabric of a scenario.
+package emulated
 
 import (
 	"context"
@@ -6,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"evbench/cmd/open"
 	"evbench/fabric"
 	"evbench/failover"
 	"evbench/failover/loop"
@@ -28,11 +30,12 @@ type emulatedFabric struct {
 
 	mu      sync.Mutex
 	tree    *topology.Tree // with the links dead now
-	changes chan linkChange
+	changes chan open.LinkChange
 }
 
-func init() {
-	here[scenario.Emulate] = Here{Open: emulated, Workers: func(*scenario.Scenario) fabric.Launcher { return Threads{} }}
+// Here opens emulated fabrics.
+func Here() open.Here {
+	return open.Here{Open: emulated, Workers: func(*scenario.Scenario) fabric.Launcher { return open.Threads{} }}
 }
 
 func emulated(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
@@ -43,10 +46,10 @@ func emulated(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 		nic += fmt.Sprintf(", inputs of switches hold %s", x.Buffer)
 	}
 	model := emulate.New(o)
-	f := &emulatedFabric{model: model, info: info(s.Fabric), seed: s.Seed, tree: s.Tree, changes: make(chan linkChange, 1)}
+	f := &emulatedFabric{model: model, info: open.Info(s.Fabric), seed: s.Seed, tree: s.Tree, changes: make(chan open.LinkChange, 1)}
 	f.info.Model = true
 	f.info.NIC = nic
-	f.Launcher = Threads{Sockets: Sockets{Virtual: true}, Options: func(int) tcp.Options {
+	f.Launcher = open.Threads{Sockets: open.Sockets{Virtual: true}, Options: func(int) tcp.Options {
 		return tcp.Options{Addr: "127.0.0.1:0", Pace: model}
 	}}
 	return f, nil
@@ -69,7 +72,7 @@ func (f *emulatedFabric) route(p *plan.Plan) func(src, dst int) int {
 }
 
 func (f *emulatedFabric) Counters(context.Context) ([]results.LinkCount, error) {
-	out := lists.Of(f.model.Counters(), func(c emulate.Count) results.LinkCount { return linkCount(f.tree, c.Wire, c.Bytes, c.Packets, 0) })
+	out := lists.Of(f.model.Counters(), func(c emulate.Count) results.LinkCount { return open.LinkCount(f.tree, c.Wire, c.Bytes, c.Packets, 0) })
 	return out, nil
 }
 
@@ -91,7 +94,7 @@ func (f *emulatedFabric) SetLinks(ctx context.Context, links []topology.Link, up
 		return err
 	}
 	select {
-	case f.changes <- linkChange{links, up, time.Now()}:
+	case f.changes <- open.LinkChange{Links: links, Up: up, At: time.Now()}:
 	case <-ctx.Done():
 	}
 	return nil
@@ -121,7 +124,7 @@ type emulatedNetwork struct {
 }
 
 func (n emulatedNetwork) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
-	return selfHealing{n.f.changes}.Watch(ctx, events)
+	return open.SelfHealing{Changes: n.f.changes}.Watch(ctx, events)
 }
 
 func (n emulatedNetwork) Aid(_ context.Context, t *topology.Tree) (int, error) {

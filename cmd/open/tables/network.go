@@ -1,8 +1,9 @@
-package open
+package tables
 
 import (
 	"context"
 	"errors"
+	"evbench/cmd/open"
 	"fmt"
 	"io"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 
 	"evbench/companion"
 	"evbench/companion/linux"
+	"evbench/fabric"
 	"evbench/fabric/lab"
 	"evbench/failover/loop"
 	"evbench/internal/lists"
@@ -28,12 +30,21 @@ import (
 // hosts, in their order. Links that change are not routed around.
 func KeepNetwork(ctx context.Context, t *lft.Tables, hosts []network.Node, o lab.Options, text string, out io.Writer) error {
 	o.Graph = graphOf(t.Net, hosts)
-	return keep(ctx, text, o, out, func(l *lab.Lab) error {
+	return open.Keep(ctx, text, o, out, func(l *lab.Lab) error {
 		return installTables(ctx, linux.NewTarget(l), l, t, hosts)
 	}, func(*lab.Lab) error {
 		<-ctx.Done()
 		return nil
 	})
+}
+
+// Lab is the lab of a scenario's network that is no tree; nil for a tree.
+func Lab(s *scenario.Scenario) *open.Shaped {
+	n, ok := s.Network.(*anyshape.Network)
+	if !ok {
+		return nil
+	}
+	return &open.Shaped{Graph: graphOf(n.Net, n.Nodes), Wrap: func(f *open.LabFabric) fabric.Fabric { return &networkLab{f, n} }}
 }
 
 // plainName is a name that, with a number of two digits, an interface can have.
@@ -131,19 +142,19 @@ func (givenTables) Files() ([]companion.File, error) {
 // A networkLab is the lab of a network of any shape. Links of the servers' tree stand for its cables between
 // switches; cables that are dead from the start of a case stay up, and its tables do not use them.
 type networkLab struct {
-	*labFabric
+	*open.LabFabric
 	net *anyshape.Network
 }
 
 func (f *networkLab) Install(ctx context.Context, p *plan.Plan) error {
-	if err := f.lab.SetDead(ctx, p.Tree.Dead()); err != nil {
+	if err := f.Lab.SetDead(ctx, p.Tree.Dead()); err != nil {
 		return err
 	}
-	return installTables(ctx, f.target, f.lab, anyshape.LFT(p), f.net.Nodes)
+	return installTables(ctx, f.Target, f.Lab, anyshape.LFT(p), f.net.Nodes)
 }
 
 func (f *networkLab) Counters(context.Context) ([]results.LinkCount, error) {
-	counts, err := f.lab.Counters()
+	counts, err := f.Lab.Counters()
 	if err != nil {
 		return nil, fmt.Errorf("link counters: %w", err)
 	}

@@ -1,9 +1,12 @@
-package open
+// Package tables opens fabrics whose routes are tables: hosts with those of OpenSM or of kernels, and networks of any
+// shape, whose tables are only read, in a lab too.
+package tables
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"evbench/cmd/open"
 	"fmt"
 	"iter"
 	"os"
@@ -42,17 +45,13 @@ type routedFabric struct {
 	pipes   chan os.Signal
 }
 
-func installs(s *scenario.Scenario) bool {
-	return s.Fabric.Routes.Kind != "" && s.Fabric.Routes.Kind != scenario.RoutesNone
-}
-
 // Routed opens a fabric and, if the scenario says how, installs the routes of each case in it. An
 // obstacle to any of the plans, by case, ends the run before anything is started. say tells what is
 // odd about a switch, from several goroutines.
-func Routed(open Opener, plans iter.Seq2[string, *plan.Plan], say func(string)) Opener {
+func Routed(under open.Opener, plans iter.Seq2[string, *plan.Plan], say func(string)) open.Opener {
 	return func(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
-		if !installs(s) {
-			return open(ctx, s)
+		if !open.Installs(s) {
+			return under(ctx, s)
 		}
 		f := &routedFabric{kind: s.Fabric.Routes.Kind, injects: s.Inject.Kind != "", say: say, pipes: make(chan os.Signal, 1)}
 		reach := f.opensm
@@ -68,7 +67,7 @@ func Routed(open Opener, plans iter.Seq2[string, *plan.Plan], say func(string)) 
 		if err != nil {
 			return nil, proc.Usagef("fabric.routes: %w", err)
 		}
-		if f.Fabric, err = open(ctx, s); err != nil {
+		if f.Fabric, err = under(ctx, s); err != nil {
 			return nil, errors.Join(err, f.undo())
 		}
 		// A write to a closed pipe would end the program at once, with these tables installed.
@@ -134,7 +133,7 @@ func hostsOf(s *scenario.Scenario, n *network.Network) (out []network.Node, err 
 	if s.Launch.Kind != scenario.LaunchSSH {
 		return nil, nil
 	}
-	servers, err := PlaceServers(s)
+	servers, err := open.PlaceServers(s, Placement)
 	names := network.NewHostNames(n)
 	for _, at := range servers {
 		v, _, wrong := names.Find(at.Host)

@@ -1,4 +1,4 @@
-package open
+package tables
 
 import (
 	"context"
@@ -39,7 +39,7 @@ const sweep = 5 * time.Millisecond
 func (m *managed) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
 	g, inner := errgroup.WithContext(ctx)
 	said := make(chan failover.LinkEvent, cap(events))
-	g.Go(func() error { return m.target.Watch(inner, said) })
+	g.Go(func() error { return m.Target.Watch(inner, said) })
 	g.Go(func() error { return m.manage(inner, said, events) })
 	if err := g.Wait(); ctx.Err() == nil {
 		return err
@@ -110,7 +110,7 @@ func (m *managed) load(ctx context.Context, dead []topology.Link) (changed int, 
 	if err != nil {
 		return 0, err
 	}
-	return m.target.Apply(ctx, routesOf(m.lab, t, m.net.Nodes))
+	return m.Target.Apply(ctx, routesOf(m.Lab, t, m.net.Nodes))
 }
 
 // await returns when the manager has loaded its tables, as that of a fabric says in its log, and how many routes
@@ -134,14 +134,14 @@ func (m *managed) await(ctx context.Context) (changed int, err error) {
 func (m *managed) read(ctx context.Context) (*lft.Tables, error) {
 	t := lft.New(m.plan.Routing, m.net.Net)
 	nodes := lists.Make(t.Net.Switches(), func(i int) companion.Node { return companion.Node(i) })
-	have, err := m.target.Read(ctx, nodes)
+	have, err := m.Target.Read(ctx, nodes)
 	if err != nil {
 		return nil, fmt.Errorf("read tables: %w", err)
 	}
 	for i, table := range have {
 		for rank, v := range m.net.Nodes {
 			for _, r := range table.Routes {
-				if len(r.Via) == 1 && r.Prefix.IsSingleIP() && r.Prefix.Addr() == m.lab.Addr(rank, companion.Single) {
+				if len(r.Via) == 1 && r.Prefix.IsSingleIP() && r.Prefix.Addr() == m.Lab.Addr(rank, companion.Single) {
 					t.Row(i)[t.Net.Info(v).LID] = uint8(r.Via[0] + 1)
 				}
 			}

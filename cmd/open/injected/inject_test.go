@@ -1,13 +1,13 @@
-package open
+package injected
 
 import (
 	"context"
-	"encoding/json"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
+	"evbench/cmd/open"
 	"evbench/failover"
 	"evbench/site/inject"
 	"evbench/testing/expect"
@@ -24,7 +24,7 @@ func TestInjectedChangesAreSeen(t *testing.T) {
 		Kind: "command", Down: "touch " + down, Up: "rm " + down, Probe: "test ! -e " + down,
 		Timeout: time.Minute, Journal: filepath.Join(dir, "journal"), Tree: tree,
 	}))(t)
-	f := &injectedFabric{injector: i, changes: make(chan linkChange)}
+	f := &injectedFabric{injector: i, changes: make(chan open.LinkChange)}
 	net := expect.Value(f.Network(nil, ""))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	seen := make(chan failover.LinkEvent, 4)
@@ -47,28 +47,4 @@ func TestInjectedChangesAreSeen(t *testing.T) {
 	if err := i.Close(); err != nil || len(seen) > 0 {
 		t.Errorf("%v; %d events more", err, len(seen))
 	}
-}
-
-// However a state file is read, it names a process that could be there, and descriptors.
-func FuzzState(f *testing.F) {
-	for _, seed := range []string{
-		"", "\n", "x", `{"pid":4711,"nodes":{},"text":"x"}`, `{"pid":-4711,"start":1,"exe":"1:1"}`,
-		`{"pid":7,"start":9,"exe":"1:2","user":true,"text":"FT(2;2,2)"}`, `{"pid":7,"start":9,"exe":"1:2","nodes":{"leaf0":3},"text":"t"}`,
-		`{"pid":7,"start":9,"exe":"1:2","nodes":{"leaf0":-3},"text":"t"}`,
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		h, err := parse(text)
-		if err != nil {
-			return
-		}
-		expect.True(t, h.PID >= 1 && h.Start != 0 && h.Exe != "", "%+v", h)
-		for name, fd := range h.Nodes {
-			expect.True(t, fd >= 0, "%s: %d", name, fd)
-		}
-		line := expect.Value(json.Marshal(h))(t)
-		again, err := parse(line)
-		expect.True(t, err == nil && again.ID == h.ID && len(again.Nodes) == len(h.Nodes), "%+v, then %+v, %v", h, again, err)
-	})
 }
