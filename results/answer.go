@@ -100,6 +100,11 @@ func (r *reading) evidence() (q answer.Question, e answer.Evidence, subjects []i
 	if len(short)+len(doubted) > 0 && r.single() {
 		e.Findings = nil // the shortfall has its figures
 	}
+	if q == answer.Speed || r.control == nil { // a ratio does not depend on the rate that is stated
+		if e.Doubts = r.beyond(); len(e.Doubts) > 0 {
+			e.Findings = nil
+		}
+	}
 	if q == answer.Speed {
 		e.Findings = slices.Concat(doubted, e.Findings)
 	} else { // a ratio to the control holds on a busy machine, too
@@ -110,7 +115,10 @@ func (r *reading) evidence() (q answer.Question, e answer.Evidence, subjects []i
 	if len(wrong) > 0 && len(short) > 0 {
 		e.Why, wrong = lists.Of(wrong, func(d answer.Doubt) string { return d.Text }), nil // signs of what slows it
 	}
-	e.Doubts, e.Findings = wrong, slices.Concat(lost, e.Findings)
+	if len(lost) > 0 { // they decide
+		e.Doubts = nil
+	}
+	e.Doubts, e.Findings = append(wrong, e.Doubts...), slices.Concat(lost, e.Findings)
 	return q, e, subjects
 }
 

@@ -83,6 +83,7 @@ type outage struct {
 // outages states which case lost least, how much, and what it did; and which cases were slow before any link died.
 func (r *reading) outages() (out []answer.Finding, subjects []int) {
 	var outages []outage
+	var plan float64 // the share that the best plan around the links keeps; 0: no case has one
 	var stuck, disturbed []answer.Finding
 	for i, c := range r.cases {
 		at := slices.IndexFunc(c.Failovers, func(f Failover) bool { return len(f.Down) > 0 })
@@ -91,6 +92,9 @@ func (r *reading) outages() (out []answer.Finding, subjects []int) {
 		}
 		f := c.Failovers[at]
 		subjects = append(subjects, i)
+		if f.Phases > 0 && c.Phases > 0 {
+			plan = max(plan, min(1, float64(c.Phases)/float64(f.Phases)))
+		}
 		if text := f.disturbed(c); text != "" {
 			doubt := answer.Doubt{Text: "what the link costs is not known", Remedy: r.quieter()}
 			disturbed = append(disturbed, answer.Finding{Text: text, Doubts: []answer.Doubt{doubt}})
@@ -101,9 +105,14 @@ func (r *reading) outages() (out []answer.Finding, subjects []int) {
 			stuck = append(stuck, answer.Finding{Text: Quoted(c.Name) + ": " + f.Reason, Place: answer.Below})
 		}
 	}
+	if c := r.control; c != nil && !r.hosts() && slices.ContainsFunc(c.Reasons, func(why string) bool { return strings.HasPrefix(why, controlReached) }) {
+		doubt := answer.Doubt{Text: "what a link costs beside it is not known", Remedy: r.quieter()} // the machine was too slow, or too busy
+		text := fmt.Sprintf("the control reached %.0f %% of its prediction", 100*c.MeasuredEfficiency/c.PredictedEfficiency)
+		return append(stuck, answer.Finding{Text: text, Doubts: []answer.Doubt{doubt}}), subjects
+	}
 	slices.SortStableFunc(outages, func(x, y outage) int { return cmp.Compare(x.lost, y.lost) })
 	if len(outages) > 0 {
-		out = least(outages)
+		out = least(outages, plan)
 	}
 	return slices.Concat(stuck, out, disturbed), subjects
 }
@@ -138,14 +147,14 @@ func (c Case) LostSec() (sec float64, known bool) {
 // halfKept is the share that a policy without a plan must keep, not to be bad.
 const halfKept = 0.5
 
-// nameByPolicy names cases that differ by their policies by these, and reports whether they do.
+// nameByPolicy names cases that a matrix made of their policies by these, and reports whether it did.
 func nameByPolicy(outages []outage) bool {
 	if len(outages) < 2 {
 		return false
 	}
 	seen := map[string]bool{"": true}
 	for _, o := range outages {
-		if seen[o.Failover] {
+		if seen[o.Failover] || !strings.HasSuffix(o.Name, o.Failover) {
 			return false
 		}
 		seen[o.Failover] = true
@@ -158,7 +167,7 @@ func nameByPolicy(outages []outage) bool {
 
 // least names the case with the smallest loss: how much it lost, which case lost most, and what its policy did.
 // It is good if it kept GoodFrom of what its plan can, and not known without a plan, unless it lost half.
-func least(outages []outage) []answer.Finding {
+func least(outages []outage, plan float64) []answer.Finding {
 	byPolicy := nameByPolicy(outages)
 	best, worst := outages[0], outages[len(outages)-1]
 	begin, advised := Quoted(best.Name), schedules.FORS
@@ -173,24 +182,27 @@ func least(outages []outage) []answer.Finding {
 	if math.IsInf(best.lost, 1) {
 		return []answer.Finding{{Text: "what the death of " + links + " cost is not known", Place: answer.Across}, did}
 	}
-	lost := answer.Finding{Place: answer.At, Text: fmt.Sprintf("%s lost %s of its throughput in %s without %s", begin, span(best.lost), span(best.dead), links)}
+	much := "the throughput of " + span(best.lost)
+	if best.lost == 0 {
+		much = "no throughput"
+	}
+	lost := answer.Finding{Place: answer.At, Text: fmt.Sprintf("%s lost %s in %s without %s", begin, much, span(best.dead), links)}
 	if worst.lost > best.lost && !math.IsInf(worst.lost, 1) {
 		lost.Text += fmt.Sprintf(", the least; %s lost most, %s", Quoted(worst.Name), span(worst.lost))
 	}
-	kept, possible := max(0, 1-best.lost/best.dead), 1.0
-	if best.f.Phases > 0 && best.Phases > 0 {
-		possible = min(1, float64(best.Phases)/float64(best.f.Phases))
-	}
+	kept, possible := max(0, 1-best.lost/best.dead), cmp.Or(plan, 1)
 	share := answer.Finding{Text: fmt.Sprintf("%s kept %.0f %% of its throughput without %s", begin, 100*kept, links), Place: answer.Below}
 	switch {
 	case best.dead == 0 || kept >= GoodFrom*possible:
 		return []answer.Finding{lost, did}
 	case best.f.Phases > 0:
 		share.Text += fmt.Sprintf(", its plan can keep %.0f %%: hold a link that flaps, or measure longer", 100*possible)
+	case plan > 0:
+		share.Text += fmt.Sprintf(", a plan can keep %.0f %%: set failover: %s", 100*possible, advised)
 	case kept < halfKept:
-		share.Text += fmt.Sprintf(" (bad below %.0f %%): use policy %s", 100*halfKept, advised)
+		share.Text += fmt.Sprintf(" (bad below %.0f %%): set failover: %s", 100*halfKept, advised)
 	default:
-		share.Doubts = []answer.Doubt{{Text: "whether a plan keeps more is not known", Remedy: "measure policy " + advised + ", too"}}
+		share.Doubts = []answer.Doubt{{Text: "whether a plan keeps more is not known", Remedy: "add a case with failover: " + advised}}
 	}
 	return []answer.Finding{share, lost, did}
 }

@@ -82,7 +82,11 @@ func some(n uint64, say func(string, ...any), format string) {
 }
 
 func (v *verdict) machine(c *Case, e Evidence) {
-	some(c.Drops, v.wrong, "%d packets dropped more than 1 s away from any timed failure")
+	drops := "%d packets dropped"
+	if c.changes() {
+		drops += " more than 1 s away from any timed failure"
+	}
+	some(c.Drops, v.wrong, drops)
 	switch {
 	case c.CPUBusy > overBusy:
 		v.odd("the machine accounts for more processor time than has passed (cpu_busy is above 1): how busy its processors were is not known")

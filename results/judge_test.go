@@ -59,7 +59,7 @@ func TestJudge(t *testing.T) {
 		{
 			name:    "drops",
 			change:  func(c *judged) { c.Drops = 7 },
-			reasons: []string{"7 packets dropped more than 1 s away from any timed failure"},
+			reasons: []string{"7 packets dropped"},
 		},
 		{name: "not busy", change: func(c *judged) { c.CPUBusy = 0.9 }},
 		{name: "busy", change: func(c *judged) { c.CPUBusy = 0.97 }, warnings: []string{"processors busy more than 90 % of the time, by this run or by others"}},

@@ -163,7 +163,7 @@ func (r *reading) every(s share, all []share) (f answer.Finding) {
 	if s.N > 1 && s.over == OverRounds && s.HalfWidth() <= alike*s.Median {
 		f.Text += ", in all rounds alike"
 	}
-	causes := []string{"barriers"}
+	var causes []string // of a lab's links nothing is known but that they are evbench's
 	if r.hosts() {
 		causes = []string{"a link", "a host", limit}
 	}
@@ -172,13 +172,28 @@ func (r *reading) every(s share, all []share) (f answer.Finding) {
 	case m.sign != "":
 		f.Cause = show.Or(append(causes, "this machine ("+m.text()+")"))
 	case s.Exchanges > 0 && phase < shortPhase && s.Mode == modes.Sync:
-		f.Cause = show.Or(append(lists.Where(causes, func(c string) bool { return c != "barriers" }), fmt.Sprintf("barriers (phases of %s)", span(phase))))
+		f.Cause = show.Or(append(causes, fmt.Sprintf("barriers (phases of %s)", span(phase))))
+	case m.told && len(causes) == 0:
+		f.Text += "; not this machine (" + m.text() + ")"
 	case m.told:
 		f.Cause = show.Or(causes) + "; not this machine (" + m.text() + ")"
 	default:
 		f.Cause = show.Or(causes)
 	}
 	return f
+}
+
+// beyond doubts a stated rate that a case exceeds by more than a measurement may.
+func (r *reading) beyond() (out []answer.Doubt) {
+	all := lists.Where(r.shares(), func(s share) bool { return s.Median*s.PredictedEfficiency > overOne })
+	if !r.hosts() || len(all) == 0 {
+		return nil
+	}
+	s := slices.MaxFunc(all, func(a, b share) int {
+		return cmp.Compare(a.Median*a.PredictedEfficiency, b.Median*b.PredictedEfficiency)
+	})
+	text := fmt.Sprintf("%s reaches %.0f %% of %s, more than a link carries", Quoted(s.Name), 100*s.Median*s.PredictedEfficiency, r.rate())
+	return []answer.Doubt{{Text: text, Remedy: "state the true rate (fabric.rate)"}}
 }
 
 // behind reports whether a synchronised case stays below its prediction beside the control. The prediction of
@@ -248,8 +263,11 @@ func (r *reading) doubts(short float64) bool {
 
 // quieter is what helps against a busy machine on this fabric.
 func (r *reading) quieter() string {
-	if r.hosts() {
+	switch r.Fabric.Kind {
+	case "lab", "emulate":
+		return "lower the rate (--rate auto)"
+	case "hosts":
 		return "leave the processors to this run"
 	}
-	return "lower the rate (--rate auto)"
+	return "take a longer --duration" // simulated
 }

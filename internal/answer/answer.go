@@ -65,14 +65,6 @@ func (a Answer) reasons(b *strings.Builder) {
 	}
 }
 
-// Of chooses between Good and Bad.
-func Of(good bool) Verdict {
-	if good {
-		return Good
-	}
-	return Bad
-}
-
 // Typed quotes arguments of a command that a shell would split or change.
 func Typed(args ...string) string {
 	out := make([]string, len(args))

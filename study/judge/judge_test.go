@@ -393,7 +393,7 @@ func TestWritePage(t *testing.T) {
 		want     []string
 	}{
 		{"FT(2;4,4)", []string{"leaf0-spine0"}, []string{
-			`<p class="answer">BAD: `, "10.0% of the link rate was measured; 93.8% is possible. Its tables allow 62.5%: spine1 to leaf0 is their fullest link. Repair leaf0-spine0, or run a plan.", "its tables do not explain all of that: measure the pairs",
+			`<p class="answer">BAD: `, "10.0% of the link rate was measured; 93.8% is possible. Its tables allow 62.5%: spine1 to leaf0 is their fullest link. Repair leaf0-spine0, or run a plan.", "its tables allow more: measure the pairs",
 			"<td>h0</td><td class=\"n\">12</td><td>h[4-9],h[10-15]</td>",
 			"<title>leaf0-spine0: dead</title>", "<title>leaf0-spine1: 16 routes up, 24 down; decides</title>", "dfsssp",
 		}},

@@ -220,7 +220,7 @@ func (v *Verdict) missing() string {
 	case v.Tables == nil:
 		return "its tables (--tables, --engine) say which links messages share"
 	case max(m.OfUnphased, m.OfPhased) < v.good.Exchange:
-		return "its tables do not explain all of that: measure the pairs (mpiGraph, iperf3 -J)"
+		return "its tables allow more: measure the pairs (mpiGraph, iperf3 -J)"
 	}
 	return ""
 }
