@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -29,13 +30,16 @@ type ringPlan struct {
 	Ranks      int      `json:"ranks"`
 	Rings      int      `json:"rings"` // that share no link: one for each adapter of a host
 	Steps      float64  `json:"steps"`
-	Bound      float64  `json:"bound"`
+	Bound      float64  `json:"bound"` // of any order, of hosts that pass blocks on
 	Why        string   `json:"why"`
 	Fullest    string   `json:"fullest"`  // link
 	Messages   int      `json:"messages"` // on it, in a step
 	Given      float64  `json:"steps_in_order_given"`
 	Order      []string `json:"order"`
 	each       int      // ranks of a host
+	least      float64  // steps of any ring
+	rings      string   // of hosts with several adapters
+	adapters   []string // that a list names
 }
 
 const (
@@ -46,6 +50,9 @@ const (
 
 // planRing orders the hosts of a job for an AllGather and its kin over the tables that there are.
 func planRing(c *cli.Context) error {
+	if c.String("collective") == "" {
+		return usagef(`--collective "": there are allgather, reducescatter, allreduce`)
+	}
 	if !c.IsSet("tables") && !c.IsSet("engine") {
 		if err := c.Set("engine", defaultRouting); err != nil {
 			return err
@@ -61,20 +68,24 @@ func planRing(c *cli.Context) error {
 	if job.Hosts() < 2 {
 		return usagef("%s: an exchange needs two hosts", c.String("topology"))
 	}
-	x, err := t.Exchange(lft.Job{Nodes: job.Nodes, Host: job.Host})
+	if s.Whole.Adaptive {
+		return usagef("%s: with adaptive routing no table says which links a message takes, so no order of hosts is offered", c.String("topology"))
+	}
+	x, err := t.Exchange(lft.Job{Nodes: job.Nodes, Host: job.Host, Skip: job.BetweenRails()})
 	if err != nil {
 		return notDelivered(c, err)
 	}
 	watch.stage("order")
-	p, bound := order.New(&x.Problem, nil), minmax.BoundRing(s.Net, job.Nodes, job.Host)
-	least := max(1, bound.Time/float64(job.Hosts()-1))
-	ring, err := proc.Made(c.Context, func() (*order.Ring, error) { return p.Ring(least), nil })
+	p, bound := order.New(&x.Problem, nil), minmax.BoundRing(s.Net, job)
+	ring, err := proc.Made(c.Context, func() (*order.Ring, error) { return p.Ring(bound.Step), nil })
 	if err != nil {
 		return err
 	}
 	watch.stage("")
 	r := newRingPlan(c, s, job, x.Ports[ring.Link], ring, p.InOrder(), bound)
-	r.Tables = t.Engine
+	if r.Tables = t.Engine; slices.Contains(r.Order, "") {
+		return usagef("%s: an adapter does not say which host it is in: --hosts names the hosts", c.String("topology"))
+	}
 	write := r.hostFile(c.String("launcher"))
 	if c.String("format") == "json" {
 		write = func(w io.Writer) error { return answer.Document{Answer: r.answer(), Fields: r}.Write(w, "json") }
@@ -88,23 +99,33 @@ func newRingPlan(c *cli.Context, s *netfile.Source, job network.Job, fullest net
 		Schema: ringSchema, Collective: c.String("collective"), Network: c.String("topology"), Hosts: job.Hosts(), Rings: len(ring.Rings),
 		Messages: ring.Load, Fullest: s.Net.EndName(fullest), Why: bound.Why,
 	}
-	if r.each = max(1, job.Slots); job.Host != nil {
-		r.each *= len(job.Nodes) / job.Hosts()
-	}
+	r.each = max(1, job.Slots) * r.Rings
 	r.Ranks = r.each * r.Hosts
-	steps := r.steps()
-	r.Steps, r.Given, r.Bound = steps*ring.Step, steps*given.Step, steps*max(1, bound.Time/float64(r.Hosts-1))
+	steps, times := r.steps(), r.steps()/float64(r.Ranks-1)
+	r.Steps, r.Given, r.least, r.Bound = steps*ring.Step, steps*given.Step, steps*bound.Step, times*bound.Time
+	word := s.Whole.HostWords()
 	for _, i := range ring.Rings[0] {
-		name := ""
-		if at := int(i); job.Names != nil && len(job.Names) == r.Hosts {
+		name := word(job.Nodes[i])
+		if at := int(i); len(job.Names) == r.Hosts {
 			if job.Host != nil {
 				at = job.Host[i]
 			}
 			name = job.Names[at]
-		} else if name = s.Net.HostName(job.Nodes[i]); name == "" {
-			name = s.Net.Name(job.Nodes[i])
 		}
 		r.Order = append(r.Order, name)
+	}
+	switch {
+	case len(job.Nodes) > r.Rings*r.Hosts:
+		r.rings = show.Plural(r.Rings, "ring", "rings") + ": not all hosts have more adapters"
+	case r.Rings > 1 && r.Messages > 1:
+		r.rings = fmt.Sprintf("%d rings, one for each adapter of a host", r.Rings)
+	case r.Rings > 1:
+		r.rings = fmt.Sprintf("%d rings share no link, one for each adapter of a host", r.Rings)
+	}
+	if strings.Join(job.Adapters, "") != "" {
+		r.adapters = lists.Of(job.Nodes, func(v network.Node) string { _, name, _ := strings.Cut(s.Net.Info(v).Name, " "); return name })
+		slices.Sort(r.adapters)
+		r.adapters = slices.Compact(r.adapters)
 	}
 	return r
 }
@@ -123,20 +144,27 @@ func (r *ringPlan) answer() answer.Answer {
 	if r.Given <= r.Steps {
 		given = " So it is in the order given."
 	}
-	switch took := fmt.Sprintf("%.6g", r.Steps); {
-	case r.Steps > r.Bound*(1+1e-9):
+	least := "the least"
+	if r.Bound < r.least { // within a host blocks need no link, and a ring passes all on
+		least = fmt.Sprintf("the least of a ring of %d ranks", r.Ranks)
+	}
+	took, beyond := fmt.Sprintf("%.6g", r.Steps), r.Steps > r.least*(1+1e-9)
+	switch long := fmt.Sprintf("in this order of hosts the %s takes as long as %s messages in a row", r.Collective, took); {
+	case beyond:
 		f.Place = answer.Across
-		f.Text = fmt.Sprintf("in this order of hosts the %s takes as long as %s messages in a row; whether an order between the bound of %.6g and that exists is not known.%s", r.Collective, took, r.Bound, given)
+		f.Text = fmt.Sprintf("%s; whether an order between the bound of %.6g and that exists is not known.%s", long, r.least, given)
 	case r.Messages > 1 || r.Steps > r.steps():
-		f.Text = fmt.Sprintf("in this order of hosts the %s takes as long as %s messages in a row, the least.%s", r.Collective, took, given)
+		f.Text = fmt.Sprintf("%s, %s.%s", long, least, given)
+	case r.Steps == 1:
+		f.Text = fmt.Sprintf("in this order of hosts each link carries one message, in one step.%s", given)
 	default:
-		f.Text = fmt.Sprintf("in this order of hosts each link carries one message: %s steps, the least.%s", took, given)
+		f.Text = fmt.Sprintf("in this order of hosts each link carries one message: %s steps, %s.%s", took, least, given)
 	}
 	e := answer.Evidence{Findings: []answer.Finding{f}, Why: []string{r.Why}}
-	if r.Rings > 1 {
-		e.Why = append(e.Why, fmt.Sprintf("%d rings share no link, one for each adapter of a host", r.Rings))
+	if r.rings != "" {
+		e.Why = append(e.Why, r.rings)
 	}
-	if r.Steps > r.Bound*(1+1e-9) {
+	if beyond {
 		e.Why = append(e.Why, fmt.Sprintf("%s carries %s at once", r.Fullest, show.Plural(r.Messages, "message", "messages")))
 	}
 	return answer.Decide(answer.Hosts, e)
@@ -145,6 +173,9 @@ func (r *ringPlan) answer() answer.Answer {
 // hostFile writes the order as a host file of a launcher. The ranks of a host follow one another.
 func (r *ringPlan) hostFile(launcher string) func(io.Writer) error {
 	lines := []string{"# evbench ring 1", fmt.Sprintf("# %s of %d hosts, tables of %s", r.Collective, r.Hosts, r.Tables), fmt.Sprintf("# steps %.6g", r.Steps)}
+	if r.adapters != nil {
+		lines = append(lines, "# adapters "+strings.Join(r.adapters, " "))
+	}
 	line := func(host string) string { return fmt.Sprintf("%s slots=%d", host, r.each) }
 	switch launcher {
 	case "mpich":

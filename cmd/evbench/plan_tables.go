@@ -222,7 +222,11 @@ func leftOut(c *cli.Context, s *netfile.Source, t *lft.Tables, o lft.Job) (bool,
 
 func notDelivered(c *cli.Context, err error) error {
 	if lost, ok := errors.AsType[*lft.LostError](err); ok {
-		return usagef("%s: %w (--drop-unreachable leaves out what the tables do not deliver)", tablesName(c), lost)
+		hint := "--drop-unreachable leaves out what the tables do not deliver"
+		if c.IsSet("collective") {
+			hint = "several networks: --engine minmax, or --hosts with those of one"
+		}
+		return usagef("%s: %w (%s)", tablesName(c), lost, hint)
 	}
 	return usage(err)
 }

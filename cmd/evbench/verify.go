@@ -66,15 +66,15 @@ func ringIn(c *cli.Context, name string) (text []byte, is bool, err error) {
 	if name == "-" {
 		return nil, false, nil
 	}
-	text, err = opened(name, func(r io.Reader) ([]byte, error) { return bufio.NewReader(r).Peek(64) })
+	text, err = opened(name, func(r io.Reader) ([]byte, error) { return bufio.NewReader(atomicfile.Text(r)).Peek(64) })
 	if _, wrong := errors.AsType[*exitError](err); wrong {
 		return nil, false, err
 	}
 	if !order.IsRing(text) && !c.Bool("ring") {
 		return nil, false, nil
 	}
-	text, err = opened(name, io.ReadAll)
-	return text, err == nil, err
+	text, err = openedTables(name, io.ReadAll)
+	return text, err == nil, usage(err)
 }
 
 // verifyRing judges an order of hosts over the tables.

@@ -118,9 +118,9 @@ func TestRingBound(t *testing.T) {
 		}
 		all++
 		want := slowest(n, hosts)
-		p, got := planner.New(&x.Problem, nil), minmax.BoundRing(n, hosts, nil)
+		p, got := planner.New(&x.Problem, nil), minmax.BoundRing(n, network.Job{Nodes: hosts})
 		expect.True(t, math.Abs(got.Time-want) < 1e-6*want, "%d hosts: %g by %s, all sets say %g", len(hosts), got.Time, got.Why, want)
-		r := p.Ring(got.Time / float64(len(hosts)-1))
+		r := p.Ring(got.Step)
 		expect.True(t, r.Step*float64(len(hosts)-1) >= got.Time*(1-1e-9), "a step of %g is below the bound %g", r.Step, got.Time)
 	}
 }

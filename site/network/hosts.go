@@ -42,6 +42,27 @@ func (j Job) Hosts() int {
 // other over the network.
 func OneHost(host []int, a, b int) bool { return a == b || host != nil && host[a] == host[b] }
 
+// Rails numbers the adapters of each host from 0, and says how many the host has that has fewest. A ring over hosts takes
+// one adapter of each, all of the same number.
+func (j Job) Rails() (rail []int, each int) {
+	rail, each = make([]int, len(j.Nodes)), len(j.Nodes)
+	for i := range rail {
+		if i > 0 && OneHost(j.Host, i-1, i) {
+			rail[i] = rail[i-1] + 1
+		}
+		if i == len(rail)-1 || !OneHost(j.Host, i, i+1) {
+			each = min(each, rail[i]+1)
+		}
+	}
+	return rail, each
+}
+
+// BetweenRails reports whether no ring over hosts has a message between two adapters.
+func (j Job) BetweenRails() func(a, b int) bool {
+	rail, each := j.Rails()
+	return func(a, b int) bool { return rail[a] != rail[b] || rail[a] >= each }
+}
+
 // AllHosts are all hosts of a network with one rank on each adapter, without those above leaves.
 func AllHosts(n *Network) Job {
 	h := Job{Slots: 1}

@@ -39,7 +39,7 @@ type Collective struct {
 	Notes      []string `json:"notes,omitempty"`
 
 	why, assumed, limit string
-	good                float64
+	good, beyond        float64 // beyond: ranks that pass no block on within a host are so many times as fast as a ring
 	flags               []string
 }
 
@@ -69,19 +69,21 @@ func JudgeCollective(in Input) (*Collective, error) {
 	if r.Whole {
 		block = math.Ceil(block / float64(v.Ranks))
 	}
-	step, adapters := 1.0, float64(len(job.Nodes))/float64(v.Hosts)
+	_, each := job.Rails()
+	step := 1.0
+	v.beyond = float64(v.Ranks-1) / float64(max(1, job.Slots)*each*(v.Hosts-1))
 	v.why = fmt.Sprintf("each host receives the blocks of %s others", show.Commas(v.Ranks-1))
 	if in.Tables != nil {
-		x, err := in.Tables.Exchange(lft.Job{Nodes: job.Nodes, Host: job.Host})
+		x, err := in.Tables.Exchange(lft.Job{Nodes: job.Nodes, Host: job.Host, Skip: job.BetweenRails()})
 		if err != nil {
 			return nil, err
 		}
-		bound := minmax.BoundRing(in.Net, job.Nodes, job.Host)
-		step, v.why = max(1, bound.Time/float64(v.Hosts-1)), bound.Why
+		bound := minmax.BoundRing(in.Net, job)
+		step, v.why = bound.Step, bound.Why
 		ranks := order.New(&x.Problem, nil).InOrder()
 		v.Tables, v.InOrder, v.Fullest, v.Messages = in.Tables.Engine, step/ranks.Step, in.Net.EndName(x.Ports[ranks.Link]), ranks.Load
 	}
-	v.Least = steps * step * block * 8 / (v.Rate * adapters)
+	v.Least = steps * step * block * 8 / (v.Rate * float64(each))
 	v.Efficiency = v.Least / v.Seconds
 	return v, nil
 }
@@ -94,9 +96,9 @@ func (v *Collective) Answer() answer.Answer {
 		ranks = fmt.Sprintf("in the order of ranks %d messages meet on %s, so that a ring reaches %s: take another order of hosts", v.Messages, v.Fullest, percent(v.InOrder))
 	}
 	switch {
-	case v.Efficiency > tooGood && v.Collective == foreign.AllGather:
+	case v.Efficiency > tooGood*v.beyond && v.Collective == foreign.AllGather:
 		f.Doubts = []answer.Doubt{{Text: "that is more than is possible", Remedy: "another rate (--rate), or other hosts (--hosts)"}}
-	case v.Efficiency > tooGood:
+	case v.Efficiency > tooGood*v.beyond:
 		f.Doubts = []answer.Doubt{{Text: "that is more than hosts can do: switches reduce, or the rate or the hosts are others"}}
 	case v.Efficiency < v.good:
 		f.Place = answer.Below

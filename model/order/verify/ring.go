@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,11 +41,19 @@ func Ring(text []byte, job network.Job, t Tables) (*RingReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &RingReport{Hosts: job.Hosts(), Offences: []Offence{}, Absent: t.Net.Hosts() - len(job.Nodes)}
-	stated, twice := r.lines(text)
-	rings := ringsOf(job)
-	each := max(1, job.Slots) * len(job.Nodes) / r.Hosts
-	r.Ranks = r.Hosts * each
+	r := &RingReport{Hosts: job.Hosts(), Offences: []Offence{}}
+	stated, twice, adapters, err := r.lines(text)
+	if err != nil {
+		return nil, err
+	}
+	rings := ringsOf(job, func(v network.Node) bool {
+		_, name, _ := strings.Cut(t.Net.Info(v).Name, " ")
+		return adapters == nil || slices.Contains(adapters, name)
+	})
+	if len(rings) == 0 {
+		return nil, fmt.Errorf("a host has none of the adapters %s", strings.Join(adapters, ", "))
+	}
+	r.Ranks, r.Absent = r.Hosts*max(1, job.Slots)*len(rings), t.Net.Hosts()-r.Hosts*len(rings)
 	if r.Steps = r.Ranks - 1; twice {
 		r.Steps *= 2
 	}
@@ -82,14 +92,19 @@ func (r *RingReport) accuse(kind, format string, args ...any) {
 }
 
 // lines reads what the file states, and the order of its hosts: the ranks of a host follow one another.
-func (r *RingReport) lines(text []byte) (stated float64, twice bool) {
-	seen, last := map[string]bool{}, ""
+func (r *RingReport) lines(text []byte) (stated float64, twice bool, adapters []string, err error) {
+	seen, last, number := map[string]bool{}, "", 0
 	for in := bufio.NewScanner(bytes.NewReader(text)); in.Scan(); {
+		number++
 		words := strings.FieldsFunc(in.Text(), func(c rune) bool { return c == ' ' || c == '\t' || c == ':' || c == ',' })
 		switch {
 		case len(words) == 0:
 		case words[0] == "#" && len(words) == 3 && words[1] == "steps":
-			stated, _ = strconv.ParseFloat(words[2], 64)
+			if stated, err = strconv.ParseFloat(words[2], 64); err != nil || !(stated > 0 && stated < math.MaxFloat64) {
+				return 0, false, nil, fmt.Errorf("line %d: steps %q: no number above 0", number, words[2])
+			}
+		case words[0] == "#" && len(words) > 2 && words[1] == "adapters":
+			adapters = words[2:]
 		case words[0] == "#":
 			twice = twice || len(words) > 1 && words[1] == "allreduce"
 		case strings.HasPrefix(words[0], "#") || words[0] == last:
@@ -100,17 +115,21 @@ func (r *RingReport) lines(text []byte) (stated float64, twice bool) {
 			seen[last] = true
 		}
 	}
-	return stated, twice
+	return stated, twice, adapters, nil
 }
 
-// ringsOf are the adapters of hosts, in the order of the job: the first of each, the second, as many as each has.
-func ringsOf(job network.Job) (rings [][]network.Node) {
-	if job.Host == nil {
-		return [][]network.Node{job.Nodes}
-	}
+// ringsOf are those adapters of hosts that take part, in the order of the job: the first of each, the second, as many
+// as each has.
+func ringsOf(job network.Job, part func(network.Node) bool) (rings [][]network.Node) {
 	own := make([][]network.Node, job.Hosts())
 	for i, v := range job.Nodes {
-		own[job.Host[i]] = append(own[job.Host[i]], v)
+		host := i
+		if job.Host != nil {
+			host = job.Host[i]
+		}
+		if job.Host == nil || part(v) {
+			own[host] = append(own[host], v)
+		}
 	}
 	for k := 0; ; k++ {
 		var ring []network.Node

@@ -9,10 +9,11 @@ import (
 	"evbench/site/network"
 )
 
-// A RingBound says how long an AllGather takes at least, in message times of a part of a block: for each adapter of a
-// host there is one. It holds for any order, any routes, and hosts that pass blocks on.
+// A RingBound says how long an AllGather takes at least, in message times: of the block of a rank or, where hosts have
+// several adapters, of the part of it that one takes. It holds for any order, any routes, and hosts that pass blocks on.
 type RingBound struct {
 	Time float64
+	Step float64 // how long a step of a ring takes at least
 	Why  string
 }
 
@@ -27,20 +28,26 @@ const boundHosts = 1024
 // hosts those of all others over the cables that lead to it. Where no cable is slower than a message, hosts decide,
 // as any other set has as many cables and fewer blocks to receive. Else the set with the largest ratio is found by
 // minimum cuts, for one host of each switch in turn (Dinkelbach's method: the ratio of the cut is the next to try).
-func BoundRing(net *network.Network, nodes []network.Node, host []int) (b RingBound) {
-	total := float64(len(nodes))
-	g := cables(net, nodes, host)
+func BoundRing(net *network.Network, job network.Job) (b RingBound) {
+	nodes := job.Nodes
+	g := cables(net, job)
+	total, parts := float64(job.Hosts()*g.each), float64(g.each)
+	ranks := max(1, job.Slots) * g.each
+	blocks := show.Plural((job.Hosts()-1)*ranks, "block", "blocks")
 	seen := map[string]bool{}
 	for t, v := range nodes {
-		parts := float64(lists.Many(lists.Count[int](len(nodes)), func(i int) bool { return network.OneHost(host, t, i) }))
-		rate := lists.Sum(g.into(t, host), func(a int) float64 { return g.arcs[a].room })
+		rate := lists.Sum(g.into(t, job.Host), func(a int) float64 { return g.arcs[a].room })
 		if time := (total - parts) / rate; time > b.Time*(1+tiny) {
-			b = RingBound{time, fmt.Sprintf("%s receives %s, one a step", net.Name(v), show.Plural(int(total-parts), "block", "blocks"))}
-			if rate != parts {
-				b.Why = fmt.Sprintf("%s receives %s over a cable at %s of the rate of most hosts", net.Name(v), show.Plural(int(total-parts), "block", "blocks"), show.Percent(rate/parts))
+			b = RingBound{Time: time, Why: fmt.Sprintf("%s receives %s", net.Name(v), blocks)}
+			switch {
+			case rate < parts:
+				b.Why += fmt.Sprintf(" over a cable at %s of the rate of most hosts", show.Percent(rate/parts))
+			case ranks == 1:
+				b.Why += ", one a step"
 			}
 		}
 	}
+	defer func() { b.Step, b.Time = max(1, b.Time/float64(job.Hosts()-1)), b.Time*float64(ranks) }()
 	if !g.slow || len(nodes) > boundHosts {
 		return b
 	}
@@ -51,7 +58,7 @@ func BoundRing(net *network.Network, nodes []network.Node, host []int) (b RingBo
 			if time <= b.Time*(1+tiny) {
 				break
 			}
-			b = RingBound{time, fmt.Sprintf("the cables to %s are slow", show.Few(lists.Of(inside, func(i int) string { return net.Name(nodes[i]) })))}
+			b = RingBound{Time: time, Why: fmt.Sprintf("the cables to %s are slow", show.Few(lists.Of(inside, func(i int) string { return net.Name(nodes[i]) })))}
 		}
 		seen[key] = true
 	}
@@ -63,6 +70,8 @@ type flowGraph struct {
 	arcs  []flowArc
 	of    [][]int // arcs that leave a node: adapters by their number, then switches, then the source
 	hosts int
+	rail  []int // of adapters
+	each  int   // adapters of a host that have a part
 	slow  bool
 }
 
@@ -73,8 +82,10 @@ type flowArc struct {
 }
 
 // cables reads the cables of the network. A cable whose rate is not known carries a message in a message time.
-func cables(net *network.Network, nodes []network.Node, host []int) *flowGraph {
+func cables(net *network.Network, job network.Job) *flowGraph {
+	nodes := job.Nodes
 	g := &flowGraph{hosts: len(nodes), of: make([][]int, len(nodes)+net.Switches()+1)}
+	g.rail, g.each = job.Rails()
 	rate := net.MessageRate(nodes)
 	cable := func(a, b int, at network.End) {
 		room := 1.0
@@ -87,8 +98,10 @@ func cables(net *network.Network, nodes []network.Node, host []int) *flowGraph {
 	for i, v := range nodes {
 		leaf := net.Leaf(v)
 		cable(i, len(nodes)+net.Index(leaf.Node), leaf)
-		g.join(len(g.of)-1, i, 1, 0)
-		if i > 0 && network.OneHost(host, i-1, i) {
+		if g.rail[i] < g.each {
+			g.join(len(g.of)-1, i, 1, 0)
+		}
+		if i > 0 && network.OneHost(job.Host, i-1, i) {
 			g.join(i-1, i, math.Inf(1), math.Inf(1))
 		}
 	}
@@ -147,7 +160,8 @@ func (g *flowGraph) cut(t int, time, total float64) (inside []int, need float64)
 	if len(inside) == 0 || cables == 0 {
 		return nil, 0
 	}
-	return inside, (total - float64(len(inside))) / cables
+	parts := lists.Many(inside, func(i int) bool { return g.rail[i] < g.each })
+	return inside, (total - float64(parts)) / cables
 }
 
 // fill sends all that it can from a node to another, by shortest augmenting paths (Edmonds and Karp 1972), and returns
