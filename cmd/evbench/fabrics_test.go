@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -99,6 +100,28 @@ var fabricCases = []struct {
 	{"plan -t ok-half-depth.txt", exitDone, `n01 mlx5_0 sends 15 messages`, ""},
 	{"plan -t ok-hdr.net_dump", exitDone, `GOOD: .* 3 messages in a row`, ""},
 	{"plan -t ok-cascade.txt", exitDone, `24 (?:messages in a row|steps|message times)`, ""},
+}
+
+// Three levels of thousands of hosts as files: a whole tree has a closed form; others are refused with the bound, and judged.
+func TestLargeFabricCases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads 20,000 hosts")
+	}
+	generator := filepath.Join(shared(t, "fabrics"), "08-gen-three-levels.py")
+	t.Chdir(t.TempDir())
+	for _, c := range []struct{ sizes, plan, share string }{
+		{"13 20 20 20 400", `^GOOD: .* 5199 messages in a row, 100\.0 % of the link rate: no plan is shorter`, "100.0%"},
+		{"25 20 20 20 200", `no plan takes less than 19200 phases \(bound proven by pod0\), and so many .*--schedule linear-shift`, "52.1%"},
+		{"40 20 25 20 400", `no plan takes less than 24969 phases \(bound proven by leaf0\), and so many .*--schedule linear-shift`, "80.1%"},
+	} {
+		if out, err := exec.Command("python3", append(append([]string{generator}, strings.Fields(c.sizes)...), "net.txt")...).CombinedOutput(); err != nil {
+			t.Skipf("%v: %s", err, out)
+		}
+		_, text := said(t, "plan", "-t", "net.txt", "-o", "/dev/null")
+		expect.True(t, regexp.MustCompile(c.plan).MatchString(strings.TrimPrefix(text, "evbench: schedule fors: ")), "%s: %s", c.sizes, text)
+		_, text = said(t, "judge", "-t", "net.txt")
+		expect.Contains(t, text, "The network can do "+c.share+" of the link rate at most")
+	}
 }
 
 // What the page says makes networks of other tools' files: hosts, switches and cables between switches of each.

@@ -37,7 +37,7 @@ func Plan(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, erro
 // mixed plans with top switches in view.
 func mixed(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, error) {
 	b := split.Simple(f)
-	if tooMany(f, b.Phases) { // before the search for a better bound, which takes minutes where this is so
+	if tooMany(f, b.Phases, fattree.MaxPodState) { // before the search for a better bound, which takes minutes where this is so
 		return nil, b, errTooMany(f, b)
 	}
 	w := split.NewFluid(f)
@@ -46,7 +46,7 @@ func mixed(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, err
 	var best *table
 	usual, thorough := attempts(f, b.Phases)
 	for try, k := 0, b.Phases; ; try++ {
-		if tooMany(f, k) {
+		if tooMany(f, k, fattree.MaxPodState) {
 			return nil, b, errTooMany(f, b)
 		}
 		if t := attempt(w, k, try, try > usual && best != nil, o); t != nil && (best == nil || t.b.Phases < best.b.Phases) {
@@ -65,8 +65,8 @@ func mixed(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, err
 	}
 }
 
-func tooMany(f *fattree.Tree, phases int) bool {
-	return phases >= slots.MaxPhase || phases*f.Leaves*f.Spines > fattree.MaxPodState
+func tooMany(f *fattree.Tree, phases, state int) bool {
+	return phases >= slots.MaxPhase || phases*f.Leaves*f.Spines > state
 }
 
 func errTooMany(f *fattree.Tree, b split.Bound) error {
@@ -119,8 +119,14 @@ func checkRoles(f *fattree.Tree, o schedules.Options, critical bool) error {
 	return nil
 }
 
+// mostLower bounds phases times links of leaves where nothing is searched: 10,000 servers, some gigabytes.
+const mostLower = 1 << 27
+
 // lower plans the lower levels of a tree whose top switches always suffice.
 func lower(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, error) {
+	if b := split.Simple(f); tooMany(f, b.Phases, mostLower) {
+		return nil, b, errTooMany(f, b)
+	}
 	low := fattree.NewLower(f.Topology)
 	low.Share()
 	t, b, err := phases.Plan(low, o)
