@@ -127,7 +127,7 @@ func TestLargeFabricCases(t *testing.T) {
 // What the page says makes networks of other tools' files: hosts, switches and cables between switches of each.
 func TestOtherToolsNetworks(t *testing.T) {
 	dir := shared(t, "fabrics")
-	page := string(expect.Value(os.ReadFile("../../docs/do/any-network.md"))(t))
+	page := string(expect.Value(os.ReadFile("../../docs/reference/inputs.md"))(t))
 	own := t.TempDir()
 	write(t, own, "cables.csv", "side_a_device,side_a_type,side_a_name,side_b_device,side_b_type,side_b_name\nleaf1,dcim.interface,e1,n1,dcim.interface,eth0\nleaf1,dcim.interface,e2,n2,dcim.interface,eth0\n")
 	write(t, own, "keyvalue", "lldp.eth0.via=LLDP\nlldp.eth0.chassis.name=zleaf\nlldp.eth1.chassis.name=aleaf\n")

@@ -6,7 +6,7 @@ import (
 )
 
 // asCables is what may be given in the place of any other form.
-const asCables = "a cable a line (NAME NAME RATE; docs/do/any-network.md makes it of other forms)"
+const asCables = "a cable a line (NAME NAME RATE; docs/reference/inputs.md makes it of other forms)"
 
 // An unreadError is of a text whose first line is none of ibnetdiscover's.
 type unreadError struct{ error }
