@@ -46,6 +46,8 @@ type Options struct {
 	Describe func(*results.Manifest)
 }
 
+const joinTimeout = 30 * time.Second
+
 type runner struct {
 	s        *scenario.Scenario
 	o        Options
@@ -86,8 +88,8 @@ type Work struct {
 func Run(ctx context.Context, w Work, o Options) (results.Summary, error) {
 	s := w.Scenario
 	r := &runner{s: s, o: o, f: w.Fabric, open: w.Open, close: w.Ended, cases: w.Cases, slow: map[string]*slowness{}, plan: rounds{Rounds: s.Rounds, seed: s.Seed, cases: len(w.Cases)}}
-	r.o.JoinTimeout = cmp.Or(r.o.JoinTimeout, 30*time.Second)
-	err := r.session(ctx)
+	r.o.JoinTimeout = cmp.Or(r.o.JoinTimeout, joinTimeout)
+	err := r.session(ctx, r.work)
 	if !errors.Is(err, r.sinkErr) { // a slice that could not be kept has ended the run with it
 		err = errors.Join(err, r.sinkErr)
 	}
@@ -141,8 +143,16 @@ func (r *runner) control() string {
 	return r.o.Listen
 }
 
-// session starts controller and workers, measures every case and ends all workers.
-func (r *runner) session(ctx context.Context) (err error) {
+// Gather starts the controller and the workers of a fabric as Run does, has do use them when all have joined, and ends
+// them.
+func Gather(ctx context.Context, s *scenario.Scenario, f fabric.Fabric, o Options, do func(context.Context, *controller.Controller) error) error {
+	o.JoinTimeout = cmp.Or(o.JoinTimeout, joinTimeout)
+	r := &runner{s: s, o: o, f: f}
+	return r.session(ctx, func(ctx context.Context) error { return do(ctx, r.ctl) })
+}
+
+// session starts controller and workers, does the work and ends all workers.
+func (r *runner) session(ctx context.Context, work func(context.Context) error) (err error) {
 	r.ctl = controller.New(controller.Options{Token: r.o.Token, Servers: r.s.Tree.Positions(), Log: r.o.Log})
 	defer func() { err = errors.Join(err, r.ctl.Close()) }()
 	if r.o.Listener != nil {
@@ -171,6 +181,14 @@ func (r *runner) session(ctx context.Context) (err error) {
 	if err := r.join(joining); err != nil {
 		return err
 	}
+	if err = work(ctx); err == nil {
+		r.ctl.Quit()
+	}
+	return err
+}
+
+// work measures every case.
+func (r *runner) work(ctx context.Context) (err error) {
 	if r.checked, err = r.f.Check(ctx, fabric.Joined{Tree: r.s.Tree, Hosts: r.ctl.Hosts(), Log: r.o.Log, Survey: r.ctl.Survey}); err != nil {
 		return err
 	}
@@ -183,9 +201,6 @@ func (r *runner) session(ctx context.Context) (err error) {
 	// All workers are still there: a launcher that was told to end, or one of whose ranks fails as it
 	// ends, kills this one soon after: mpirun of Open MPI 5 at once.
 	r.end(err == nil)
-	if err == nil {
-		r.ctl.Quit()
-	}
 	return err
 }
 

@@ -84,22 +84,65 @@ func (s *surveying) answers(ctx context.Context, partner []int) error {
 			waiting[rank] = true
 		}
 	}
-	late := time.NewTimer(answerTime)
+	return s.wait(ctx, s.peers, waiting, answerTime, func(rank int, msg any) {
+		m, ok := msg.(wire.Probed)
+		if other := partner[rank]; ok && m.Run == s.run && other >= 0 && m.Peer == s.peers[other].Server {
+			s.reached[rank][other] = m.Reached
+			delete(waiting, rank)
+		}
+	})
+}
+
+// Trace has each joined server, in the order of positions, follow its trails, gap apart, all at the same time. The
+// result has the order of trails; that of a server that cannot is empty.
+func (c *Controller) Trace(ctx context.Context, trails [][]wire.Trail, gap time.Duration) ([][]wire.Seen, error) {
+	peers, err := c.peers()
+	if err != nil {
+		return nil, err
+	}
+	s, run, err := c.open(Case{Case: wire.Case{Peers: peers}})
+	if err != nil {
+		return nil, err
+	}
+	defer c.end(s)
+	waiting, longest := map[int]bool{}, 0
+	for rank, all := range trails {
+		if len(all) > 0 {
+			waiting[rank] = true
+			s.members[rank].post(wire.Trace{Run: run, Trails: all, Gap: gap})
+		}
+		questions := 0
+		for _, t := range all {
+			questions += t.Last - t.First + 1
+		}
+		longest = max(longest, questions)
+	}
+	seen := make([][]wire.Seen, len(peers))
+	err = s.wait(ctx, peers, waiting, answerTime+time.Duration(longest)*gap, func(rank int, msg any) {
+		if m, ok := msg.(wire.Traced); ok && m.Run == run && waiting[rank] {
+			seen[rank] = m.Seen
+			delete(waiting, rank)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("paths by ports: %w", err)
+	}
+	return seen, nil
+}
+
+// wait takes the messages of members until none is waited for any more.
+func (s *stage) wait(ctx context.Context, peers []wire.Peer, waiting map[int]bool, limit time.Duration, take func(rank int, msg any)) error {
+	late := time.NewTimer(limit)
 	defer late.Stop()
 	for len(waiting) > 0 {
 		select {
 		case a := <-s.inbox:
-			switch m := a.msg.(type) {
-			case lost:
-				return fmt.Errorf("server %d has left: %w", s.peers[a.rank].Server, m.err)
-			case wire.Probed:
-				if other := partner[a.rank]; m.Run == s.run && other >= 0 && m.Peer == s.peers[other].Server {
-					s.reached[a.rank][other] = m.Reached
-					delete(waiting, a.rank)
-				}
+			if m, gone := a.msg.(lost); gone {
+				return fmt.Errorf("server %d has left: %w", peers[a.rank].Server, m.err)
 			}
+			take(a.rank, a.msg)
 		case <-late.C:
-			return errors.New("no answer from " + names(positionsOf(s.peers, waiting)))
+			return errors.New("no answer from " + names(positionsOf(peers, waiting)))
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -71,6 +71,8 @@ type Options struct {
 	Host results.Host
 	// Probe measures how another worker is reached. nil: not possible.
 	Probe ProbeFunc
+	// Trace asks for the routers on the ways of connections. nil: not possible.
+	Trace TraceFunc
 	// Load starts recording the load of the machine; the returned function gives the load since
 	// then. It is called when the counted part of a case begins, in another goroutine than the
 	// loop, and must return within about a millisecond. nil: the machine has no record, or another
@@ -232,6 +234,8 @@ func (s *session) handle(ctx context.Context, m wire.Message) error {
 		_ = s.o.Conn.Send(wire.Pong{Moves: s.moves()}) // a controller that has gone may have left a Quit; else Receive fails
 	case wire.Probe:
 		s.probe(ctx, m)
+	case wire.Trace:
+		s.trace(ctx, m)
 	case wire.Configure:
 		s.endCase()
 		s.job = startJob(ctx, s.o, m)
@@ -302,5 +306,18 @@ func (s *session) probe(ctx context.Context, m wire.Probe) {
 		}
 		// The session's reader sees a broken connection and ends the session.
 		_ = s.o.Conn.Send(wire.Probed{Run: m.Run, Peer: m.Peer, Reached: reached})
+	})
+}
+
+// A TraceFunc follows trails; see wire.Trace. It returns soon after ctx has ended.
+type TraceFunc func(ctx context.Context, trails []wire.Trail, gap time.Duration) []wire.Seen
+
+func (s *session) trace(ctx context.Context, m wire.Trace) {
+	s.probes.Go(func() {
+		var seen []wire.Seen
+		if s.o.Trace != nil {
+			seen = s.o.Trace(ctx, m.Trails, m.Gap)
+		}
+		_ = s.o.Conn.Send(wire.Traced{Run: m.Run, Seen: seen}) // as of probe
 	})
 }

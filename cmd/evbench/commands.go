@@ -57,7 +57,7 @@ var actions = map[string]cli.ActionFunc{
 	"report": computing(reportAction), "plot": computing(plotAction), "compare": computing(compareAction), "judge": computing(judgeAction),
 	"why": computing(whyAction), "trace": computing(traceAction), "results export": exportAction,
 
-	"plan": computing(planAction), "verify": computing(verifyAction), "diff": computing(diffAction), "whatif": interruptible(swept(whatifAction)), "merge": interruptible(shards.Merge),
+	"paths": pathsAction, "plan": computing(planAction), "verify": computing(verifyAction), "diff": computing(diffAction), "whatif": interruptible(swept(whatifAction)), "merge": interruptible(shards.Merge),
 
 	"topo show": computing(topoShowAction), "topo convert": computing(topoConvertAction),
 	"routes compute": computing(routesComputeAction), "routes check": computing(routesCheckAction), "routes diff": computing(routesDiffAction),

@@ -64,7 +64,7 @@ func runAction(c *cli.Context) error {
 	}
 	s, err := readNamed(c, name, c.String("fabric"))
 	if err == nil && s.Launch.Kind == scenario.LaunchLocal && !c.Bool("dry-run") {
-		return quietly(at, runHere(c, name, s, at), 0)
+		return quietly(at, runHere(c, name, s, at, measure), 0)
 	}
 	planned, err := planCases(c, name, s, err)
 	var v validated
@@ -80,18 +80,27 @@ func runAction(c *cli.Context) error {
 		return writeValidated(c.App.Writer, v)
 	case c.Bool("dry-run"):
 		return describeCases(c.App.Writer, v, s, planned)
-	case s.Launch.Kind == scenario.LaunchStarted:
-		return runStarted(c, name, s, planned, at)
+	}
+	return runThere(c, name, s, planned, at, measure)
+}
+
+// A use is what is done with the workers of a scenario: measure, or findPaths.
+type use func(*cli.Context, measurement) error
+
+// runThere uses workers of other processes or machines.
+func runThere(c *cli.Context, name string, s *scenario.Scenario, planned []bench.Planned, at open.Place, do use) error {
+	if s.Launch.Kind == scenario.LaunchStarted {
+		return runStarted(c, name, s, planned, at, do)
 	}
 	if err := alone(at, s); err != nil {
 		return quietly(at, err, 0)
 	}
-	return runSSH(c, s, planned)
+	return runSSH(c, s, planned, do)
 }
 
 // runHere measures on this machine. It enters a lab before it makes plans: the process that enters
 // the lab starts anew.
-func runHere(c *cli.Context, name string, s *scenario.Scenario, at open.Place) error {
+func runHere(c *cli.Context, name string, s *scenario.Scenario, at open.Place, do use) error {
 	if err := alone(at, s); err != nil {
 		return err
 	}
@@ -107,7 +116,7 @@ func runHere(c *cli.Context, name string, s *scenario.Scenario, at open.Place) e
 	if err != nil {
 		return err
 	}
-	return measure(c, measurement{scenario: s, planned: planned, open: opener, control: open.LocalControl, page: page})
+	return do(c, measurement{scenario: s, planned: planned, open: opener, control: open.LocalControl, page: page})
 }
 
 func readNamed(c *cli.Context, name, fabric string) (*scenario.Scenario, error) {

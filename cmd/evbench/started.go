@@ -32,7 +32,7 @@ const tokenVariable = "EVBENCH_TOKEN"
 // controller, which may be writing results: the launcher kills all ranks when one has ended.
 const endGrace = 3 * time.Second
 
-func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []bench.Planned, at open.Place) error {
+func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []bench.Planned, at open.Place, do use) error {
 	if at.By != "" {
 		// A batch system signals launcher and ranks, and the launcher signals the ranks again: a second
 		// signal must not end a rank that writes results. The launcher kills ranks that stay.
@@ -51,7 +51,7 @@ func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []ben
 	if !r.Controls() {
 		return leave(c, r, work(c, r))
 	}
-	return leave(c, r, measure(c, measurement{scenario: s, planned: planned, open: open.Joined, describe: r.Describe, control: r.Listen}))
+	return leave(c, r, do(c, measurement{scenario: s, planned: planned, open: open.Joined, describe: r.Describe, control: r.Listen}))
 }
 
 // obey has a launcher end c's context until stop is called: by SIGUSR1, which a launcher passes on and
@@ -186,7 +186,7 @@ func alone(at open.Place, s *scenario.Scenario) error {
 	return nil
 }
 
-func runSSH(c *cli.Context, s *scenario.Scenario, planned []bench.Planned) error {
+func runSSH(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, do use) error {
 	if err := open.CheckHosts(s); err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func runSSH(c *cli.Context, s *scenario.Scenario, planned []bench.Planned) error
 		return err
 	}
 	r.Client.Progress = newTerminal(c.App.ErrWriter, c.Bool("quiet")).Hosts
-	return measure(c, measurement{scenario: s, planned: planned, open: r.Open, control: func() (open.Control, error) {
+	return do(c, measurement{scenario: s, planned: planned, open: r.Open, control: func() (open.Control, error) {
 		listen, err := r.Check(c.Context)
 		if err != nil {
 			return open.Control{}, err

@@ -71,8 +71,15 @@ func (p Process) run(ctx context.Context) error {
 	probe, stop := reachable(at.data, p.Token, p.Log)
 	return errors.Join(Join(ctx, p.Wait, p.Controller, worker.Options{
 		Token: p.Token, Server: p.Server, Data: at.data.String() + at.more, Open: at.open, Log: p.Log,
-		Host: Describe(p.Machine, at.data, p.Version, p.CPUs), Probe: probe, Load: host.Watch, Memory: host.Available(), Stays: p.Stays,
+		Host: Describe(p.Machine, at.data, p.Version, p.CPUs), Probe: probe, Trace: tracing(nil), Load: host.Watch, Memory: host.Available(), Stays: p.Stays,
 	}), stop(), at.close())
+}
+
+// tracing asks for the routers on the ways of connections, from sockets that in opens.
+func tracing(in func(func() error) error) worker.TraceFunc {
+	return func(ctx context.Context, trails []wire.Trail, gap time.Duration) []wire.Seen {
+		return preflight.Trace(ctx, in, trails, gap)
+	}
 }
 
 // Describe describes to the controller the machine of a worker of this version of evbench, with the

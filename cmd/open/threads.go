@@ -66,7 +66,7 @@ func beside(ctx context.Context, j fabric.Job, all []thread, sockets Sockets) (w
 	var g errgroup.Group
 	for i, l := range listeners {
 		g.Go(func() error {
-			o := worker.Options{Token: j.Token, Server: all[i].server, Data: all[i].data.String(), Open: sockets.Open(l)}
+			o := worker.Options{Token: j.Token, Server: all[i].server, Data: all[i].data.String(), Open: sockets.Open(l), Trace: tracing(all[i].socket.In)}
 			if all[i].data == nil {
 				o.Data = l.Addr()
 			}

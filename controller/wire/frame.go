@@ -11,7 +11,7 @@ import (
 )
 
 // Version of the protocol. Both sides must have the same.
-const Version = 11
+const Version = 12
 
 const (
 	// headLen is the bytes before a body: length (4, of the bytes after it), version (1), type (1).
@@ -63,6 +63,8 @@ var types = []reflect.Type{
 	26: reflect.TypeFor[Challenge](),
 	27: reflect.TypeFor[Patience](),
 	28: reflect.TypeFor[Window](),
+	29: reflect.TypeFor[Trace](),
+	30: reflect.TypeFor[Traced](),
 }
 
 var numbers = func() map[reflect.Type]byte {

@@ -363,6 +363,34 @@ type Reach struct {
 	Router string
 }
 
+// Trace asks a worker, between cases, for the routers on the ways of connections, Gap between two questions.
+type Trace struct {
+	Run    uint32
+	Trails []Trail
+	Gap    time.Duration
+}
+
+// A Trail is the way of a TCP connection From an address of this worker, and a Port, To an address with its port:
+// what is asked are the routers First to Last, until To itself answers.
+type Trail struct {
+	From, To          string
+	Port, First, Last int
+}
+
+// Traced answers a Trace, in its order; Seen is empty if the worker cannot trace.
+type Traced struct {
+	Run  uint32
+	Seen []Seen
+}
+
+// Seen is the answers along a Trail.
+type Seen struct {
+	Hops    []string // from its First router on; "": no answer
+	Reached bool     // the destination has answered
+	InUse   bool     // somebody else has the port
+	Err     string   // why nothing could be asked
+}
+
 // Ping asks for a Pong. The controller sends one each second or so.
 type Ping struct{}
 

@@ -31,6 +31,18 @@ func (m *Samples) texts() []*string  { return []*string{&m.Sample.Case} }
 func (m *Finished) texts() []*string { return []*string{&m.At.Stage} }
 func (m *Error) texts() []*string    { return []*string{&m.At.Stage, &m.Text} }
 
+func (m *Traced) texts() []*string {
+	var out []*string
+	for i := range m.Seen {
+		s := &m.Seen[i]
+		out = append(out, &s.Err)
+		for k := range s.Hops {
+			out = append(out, &s.Hops[k])
+		}
+	}
+	return out
+}
+
 func (m *Probed) texts() []*string {
 	var out []*string
 	for i := range m.Reached {

@@ -70,6 +70,8 @@ var all = []wire.Message{
 		Run: 3, Epoch: 4, From: 1 << 60, Count: 3, Quiet: true, Sends: wire.Turns{{Exchange: 2, To: 1, Spine: -1, Await: []int{7, 0}}, {}},
 		Takes: wire.Takes{{Exchange: 1, From: 9, Spine: 3}}, Tells: wire.Tells{{After: -1, To: 4095, Send: 12}},
 	},
+	wire.Trace{Run: 3, Gap: 1e6, Trails: []wire.Trail{{From: "10.0.0.1", To: "10.0.0.2:7000", Port: 20011, First: 2, Last: 9}}},
+	wire.Traced{Run: 3, Seen: []wire.Seen{{Hops: []string{"172.16.0.1", ""}, Reached: true}, {InUse: true}, {Err: "no route"}}},
 }
 
 func encode(t testing.TB, m wire.Message) []byte {

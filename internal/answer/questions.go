@@ -36,6 +36,7 @@ var (
 	Claims  = Question{"Is this plan what it claims to be?", "Nothing was checked."}
 
 	// Of networks, their tables and their failures.
+	Ways       = Question{"Which way do connections between these hosts take, by source port?", "No path was found."}
 	Connect    = Question{"Do these tables connect all hosts?", "No pair of hosts was looked at."}
 	Exchange   = Question{"Is this all-to-all exchange good for its network?", "No result was given."}
 	Collective = Question{"Is this collective good for its network?", "No result was given."}

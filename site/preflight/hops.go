@@ -82,7 +82,7 @@ func complaint(raw syscall.RawConn) (at string) {
 	return at
 }
 
-// offender returns the sender of a report that a packet has expired on the way; "" for another
+// offender returns, from the control data of a socket's error queue, the sender of a report that a packet has expired on the way; "" for another
 // report.
 func offender(control []byte) string {
 	messages, err := unix.ParseSocketControlMessage(control)

@@ -1,0 +1,198 @@
+package ports
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"evbench/companion"
+	"evbench/companion/linux"
+	"evbench/controller/wire"
+	"evbench/fabric/lab"
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/site/preflight"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
+	"evbench/topology"
+)
+
+func TestMain(m *testing.M) {
+	if lab.Helper() {
+		return
+	}
+	code, done, err := lab.Enter()
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	case done:
+		os.Exit(code)
+	}
+	os.Exit(m.Run())
+}
+
+// A network is a lab with routes of an engine, and its servers as hosts.
+type network struct {
+	*lab.Lab
+	tree  *topology.Tree
+	hosts []Host
+}
+
+func start(t *testing.T, o topology.Options, engine string, hash lab.Hash, dead ...topology.Link) network {
+	t.Helper()
+	tree := topologytest.Without(t, o, dead...)
+	l := expect.Value(lab.Start(t.Context(), lab.Options{Tree: tree, Hash: hash}))(t)
+	t.Cleanup(func() { expect.OK(t, l.Close()) })
+	p := expect.Value(plan.Build(tree, plan.Options{Routing: engine}))(t)
+	expect.Must(t, expect.Err(companion.Install(t.Context(), linux.NewTarget(l), p, l.Addresses())))
+	n := network{Lab: l, tree: tree}
+	for r := range tree.Servers() {
+		n.hosts = append(n.hosts, Host{tree.ServerName(r), l.Addr(r, companion.Single)})
+	}
+	return n
+}
+
+// ask has all servers follow their trails at once.
+func (n network) ask(ctx context.Context, trails [][]wire.Trail, gap time.Duration) ([][]wire.Seen, error) {
+	out := make([][]wire.Seen, len(trails))
+	var wg sync.WaitGroup
+	for rank := range trails {
+		wg.Go(func() {
+			out[rank] = preflight.Trace(ctx, func(f func() error) error { return n.Do(rank, f) }, trails[rank], gap)
+		})
+	}
+	wg.Wait()
+	return out, nil
+}
+
+// command prints what a command prints on a node.
+func (n network) command(t *testing.T, on lab.Node, args ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	c := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	c.Stdout, c.Stderr = &out, &out
+	expect.Must(t, n.StartCommand(on, c))
+	err := c.Wait()
+	expect.True(t, err == nil, "%v: %v: %s", args, err, out.String())
+	return out.String()
+}
+
+// What probes see is what each switch says that it does with the same header.
+func TestPathsAgreeWithSwitches(t *testing.T) {
+	for name, o := range map[string]topology.Options{"two levels": {Ports: 4, Leaves: 4}, "three levels": {Ports: 2, Leaves: 2, Pods: 2}} {
+		t.Run(name, func(t *testing.T) {
+			n := start(t, o, routing.ECMP, lab.HashHeaders, topology.Link{Leaf: 0, Spine: 1})
+			s, err := Run(t.Context(), n.hosts, 7000, Options{Ports: 2, Seed: 3}, n.ask)
+			expect.Must(t, err)
+			f := s.Fields("")
+			expect.True(t, f.Missing+f.Sprayed == 0 && len(s.Failed) == 0 && f.Known > 0, "%+v", f)
+			for _, r := range s.Paths.Rows {
+				if r.Port != None {
+					expect.Equal(t, fmt.Sprint(r.Hops), n.walk(t, r), "%v", r)
+				}
+			}
+		})
+	}
+}
+
+// walk asks one switch after the other for the next hop of a header, and returns the addresses of the interfaces on the way.
+func (n network) walk(t *testing.T, r Row) string {
+	t.Helper()
+	at, from := n.tree.Leaf(r.Src), n.Name(n.Server(r.Src))
+	var out []string
+	for at != n.tree.Leaf(r.Dst) {
+		said := n.command(t, lab.Node(at), "ip", "route", "get", n.hosts[r.Dst].Addr.String(), "from", n.hosts[r.Src].Addr.String(), "iif", from,
+			"ipproto", "tcp", "sport", fmt.Sprint(r.Port), "dport", "7000")
+		_, rest, _ := strings.Cut(said, " dev ")
+		iface := strings.Fields(rest)[0]
+		next := -1
+		for port, p := range n.Ports(lab.Node(at)) {
+			if l, upper, ok := n.tree.LinkAt(at, port); ok && p.Name == iface {
+				low, high := n.tree.Ends(l)
+				if next = high.Switch; upper {
+					next = low.Switch
+				}
+				out = append(out, n.Addresses().Cable(l, !upper).String())
+			}
+		}
+		if next < 0 {
+			t.Fatalf("switch %s sends %v to %s", n.Name(lab.Node(at)), r, iface)
+		}
+		from, at = n.Name(lab.Node(at)), next
+	}
+	return fmt.Sprint(out)
+}
+
+// Switches that spray are noticed, a switch that does not answer is unknown, and a port that a program listens on is
+// left to it.
+func TestOddNetworks(t *testing.T) {
+	n := start(t, topology.Options{Ports: 2, Leaves: 2}, routing.Spray, lab.HashHeaders)
+	s, err := Run(t.Context(), n.hosts, 7000, Options{Ports: 2, Seed: 3}, n.ask)
+	expect.Must(t, err)
+	expect.True(t, s.Fields("").Sprayed > 4, "%d ports of 16 are sprayed", s.Fields("").Sprayed)
+
+	n = start(t, topology.Options{Ports: 2, Leaves: 2}, routing.ECMP, lab.HashHeaders)
+	var l net.Listener
+	expect.Must(t, n.Do(0, func() (err error) { l, err = net.Listen("tcp4", n.hosts[0].Addr.String()+":20007"); return err }))
+	defer l.Close()
+	trail := func(port int) []wire.Trail {
+		return []wire.Trail{{From: n.hosts[0].Addr.String(), To: netip.AddrPortFrom(n.hosts[3].Addr, 7000).String(), Port: port, First: 2, Last: 9}}
+	}
+	seen := expect.Value(n.ask(t.Context(), [][]wire.Trail{trail(20007)}, 0))(t)[0][0]
+	expect.Equal(t, fmt.Sprint(seen), "{[] false true }", "a port in use")
+	for spine := range n.tree.Spines() {
+		expect.Must(t, n.In(lab.Node(n.tree.Leaves()+spine), func() error { return os.WriteFile("/proc/sys/net/ipv4/icmp_ratemask", []byte("2048"), 0) }))
+		expect.Must(t, n.In(lab.Node(n.tree.Leaves()+spine), func() error { return os.WriteFile("/proc/sys/net/ipv4/icmp_ratelimit", []byte("60000"), 0) }))
+	}
+	for range 8 { // Linux answers six at once
+		seen = expect.Value(n.ask(t.Context(), [][]wire.Trail{trail(20008)}, 0))(t)[0][0]
+	}
+	expect.True(t, len(seen.Hops) == 2 && seen.Hops[0] == "" && seen.Hops[1] != "" && seen.Reached, "a silent spine: %+v", seen)
+}
+
+// Over IPv6 it is the same: server0, leaf0, spine0, leaf1, server1.
+func TestIPv6(t *testing.T) {
+	n := start(t, topology.Options{Ports: 1, Leaves: 2}, routing.ECMP, lab.HashHeaders)
+	way := []lab.Node{n.Server(0), 0, 2, 1, n.Server(1)}
+	for _, at := range way {
+		expect.Must(t, n.In(at, func() error {
+			for _, s := range []string{"all/disable_ipv6 0", "default/disable_ipv6 0", "all/forwarding 1", "default/accept_dad 0", "all/accept_dad 0"} {
+				key, value, _ := strings.Cut(s, " ")
+				if err := os.WriteFile("/proc/sys/net/ipv6/conf/"+key, []byte(value), 0); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+	for i := 0; i+1 < len(way); i++ {
+		a, b := way[i], way[i+1]
+		n.command(t, a, "ip", "-6", "addr", "add", fmt.Sprintf("fd00:%d::1/64", i+1), "dev", n.Name(b), "nodad")
+		n.command(t, b, "ip", "-6", "addr", "add", fmt.Sprintf("fd00:%d::2/64", i+1), "dev", n.Name(a), "nodad")
+	}
+	for i, at := range way {
+		for net := 1; net < len(way); net++ {
+			switch {
+			case net > i+1:
+				n.command(t, at, "ip", "-6", "route", "add", fmt.Sprintf("fd00:%d::/64", net), "via", fmt.Sprintf("fd00:%d::2", i+1))
+			case net < i:
+				n.command(t, at, "ip", "-6", "route", "add", fmt.Sprintf("fd00:%d::/64", net), "via", fmt.Sprintf("fd00:%d::1", i))
+			}
+		}
+	}
+	trails := [][]wire.Trail{{{From: "fd00:1::1", To: "[fd00:4::2]:7000", Port: 20011, First: 2, Last: 9}}}
+	var seen wire.Seen
+	for try := 0; try < 20 && !seen.Reached; try++ { // until neighbours have found each other
+		seen = expect.Value(n.ask(t.Context(), trails, time.Millisecond))(t)[0][0]
+	}
+	expect.Equal(t, fmt.Sprintf("%+v", seen), "{Hops:[fd00:2::2 fd00:3::2] Reached:true InUse:false Err:}", "over IPv6")
+}

@@ -1,0 +1,342 @@
+// Package ports answers: which switches does a connection pass on its way, by the source port that it leaves from?
+//
+// Switches of an Ethernet network with ECMP choose each next hop by a hash of the header: whoever knows which source
+// port leads over which link chooses the path by choosing the port, without touching a switch. Each host asks for
+// itself, without privilege: a SYN from the port with a small TTL dies at a switch, which answers by ICMP, and
+// the kernel keeps the answer for the socket (IP_RECVERR). A connection from the same port with the usual TTL has the
+// same header, and so the same path.
+//
+// Survey decides what is asked, how fast, and what answers mean; preflight.Trace owns the sockets. Paths is the result, a file.
+// Nothing is guessed: a switch without an answer is unknown, and a port whose answers disagree is sprayed.
+package ports
+
+import (
+	"bufio"
+	"cmp"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"evbench/internal/atomicfile"
+)
+
+// Paths is what is known of the paths between hosts, by source port.
+type Paths struct {
+	Time     time.Time // of the last answer
+	Protocol string    // TCP
+	Port     int       // destination
+	Hosts    []Host
+	// Names are those of hops, where the network is known: "leaf0-spine1", from leaf0 into spine1.
+	Names map[netip.Addr]string
+	Rows  []Row // by Src, Dst, Port
+}
+
+// TCP is the protocol of probes and connections.
+const TCP = "tcp"
+
+// A Host is a name and the address of its connections.
+type Host struct {
+	Name string
+	Addr netip.Addr
+}
+
+// A Row is the path from one host to another, both by number, from a source port.
+type Row struct {
+	Src, Dst int
+	Port     int // None: the two are behind one switch, and all ports lead the same way
+	// Hops are the switches after that of the source.
+	Hops []Hop
+}
+
+// None is no port.
+const None = 0
+
+// A Hop is the address by which a switch answered: none where it did not, several where answers disagreed.
+type Hop []netip.Addr
+
+// String is the form of the file.
+func (h Hop) String() string {
+	if len(h) == 0 {
+		return silentHop
+	}
+	var out []string
+	for _, a := range h {
+		out = append(out, a.String())
+	}
+	return strings.Join(out, "|")
+}
+
+const (
+	silentHop  = "*"
+	noPort     = "-"
+	magic      = "# evbench paths 1"
+	maxHosts   = 4096
+	maxRowHops = 30
+)
+
+// Known reports whether each switch on the way has answered, always by the same address.
+func (r Row) Known() bool {
+	return !slices.ContainsFunc(r.Hops, func(h Hop) bool { return len(h) != 1 })
+}
+
+// Sprayed reports whether two probes of the port took two ways.
+func (r Row) Sprayed() bool {
+	return slices.ContainsFunc(r.Hops, func(h Hop) bool { return len(h) > 1 })
+}
+
+func compareRows(a, b Row) int {
+	return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Port, b.Port))
+}
+
+// Write writes the file: a header, and a row "src dst port hop hop …" for each port. A hop is *, where no answer came,
+// and a|b, where answers disagreed.
+func (p *Paths) Write(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "%s\n# time %s\n# protocol %s\n# port %d\n", magic, p.Time.UTC().Format(time.RFC3339), p.Protocol, p.Port)
+	for _, h := range p.Hosts {
+		fmt.Fprintf(out, "# host %s %s\n", h.Name, h.Addr)
+	}
+	for _, a := range slices.SortedFunc(maps.Keys(p.Names), netip.Addr.Compare) {
+		fmt.Fprintf(out, "# hop %s %s\n", a, p.Names[a])
+	}
+	for _, r := range p.Rows {
+		port := noPort
+		if r.Port != None {
+			port = strconv.Itoa(r.Port)
+		}
+		fmt.Fprintf(out, "%s %s %s", p.Hosts[r.Src].Name, p.Hosts[r.Dst].Name, port)
+		for _, h := range r.Hops {
+			fmt.Fprintf(out, " %s", h)
+		}
+		fmt.Fprintln(out)
+	}
+	return out.Flush()
+}
+
+// WriteFile writes the file, packed where its name ends with .gz.
+func (p *Paths) WriteFile(name string) error {
+	return atomicfile.Write(name, func(w io.Writer) error {
+		if !strings.HasSuffix(name, ".gz") {
+			return p.Write(w)
+		}
+		z := gzip.NewWriter(w)
+		return errors.Join(p.Write(z), z.Close())
+	})
+}
+
+// ReadFiles reads a file, or several of one network as one: see Merge.
+func ReadFiles(names ...string) (*Paths, error) {
+	var all *Paths
+	for _, name := range names {
+		text, err := atomicfile.Read(name, atomicfile.MaxTables)
+		if err != nil {
+			return nil, err
+		}
+		p, err := Read(strings.NewReader(string(text)))
+		if err == nil && all != nil {
+			p, err = Merge(all, p)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all = p
+	}
+	return all, nil
+}
+
+// Read reads the form of Write. Its errors name line and reason.
+func Read(r io.Reader) (*Paths, error) {
+	p := &parser{paths: &Paths{Names: map[netip.Addr]string{}}, hosts: map[string]int{}, seen: map[[3]int]bool{}}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 64<<10)
+	for n := 1; lines.Scan(); n++ {
+		if err := p.line(n, lines.Text()); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	switch out := p.paths; {
+	case !p.begun:
+		return nil, fmt.Errorf("is empty; a file of evbench paths begins with %q", magic)
+	case out.Protocol == "" || out.Port == 0 || out.Time.IsZero() || len(out.Hosts) < 2:
+		return nil, errors.New("its header is not whole: time, protocol, port and two hosts or more are needed")
+	}
+	slices.SortFunc(p.paths.Rows, compareRows)
+	return p.paths, nil
+}
+
+type parser struct {
+	paths *Paths
+	begun bool
+	hosts map[string]int
+	seen  map[[3]int]bool
+}
+
+func (p *parser) line(n int, text string) error {
+	words := strings.Fields(text)
+	switch {
+	case n == 1 && strings.TrimSpace(text) != magic:
+		return fmt.Errorf("%.40q: a file of evbench paths begins with %q", text, magic)
+	case n == 1:
+		p.begun = true
+		return nil
+	case len(words) == 0:
+		return nil
+	case words[0] == "#":
+		return p.header(words[1:])
+	}
+	return p.row(words)
+}
+
+// header reads a line of the header; other comments are nobody's business.
+func (p *parser) header(words []string) (err error) {
+	to := p.paths
+	switch {
+	case len(words) == 2 && words[0] == "time":
+		to.Time, err = time.Parse(time.RFC3339, words[1])
+	case len(words) == 2 && words[0] == "protocol":
+		if to.Protocol = words[1]; to.Protocol != TCP {
+			err = fmt.Errorf("protocol %q: only %s is known", words[1], TCP)
+		}
+	case len(words) == 2 && words[0] == "port":
+		to.Port, err = readPort(words[1])
+	case len(words) == 3 && words[0] == "hop":
+		var a netip.Addr
+		a, err = netip.ParseAddr(words[1])
+		to.Names[a] = words[2]
+	case len(words) == 3 && words[0] == "host":
+		h := Host{Name: words[1]}
+		if h.Addr, err = netip.ParseAddr(words[2]); err != nil {
+			return err
+		}
+		if _, twice := p.hosts[h.Name]; twice || len(to.Hosts) == maxHosts {
+			return fmt.Errorf("host %s: is there twice, or there are more than %d", h.Name, maxHosts)
+		}
+		if slices.ContainsFunc(to.Hosts, func(o Host) bool { return o.Addr == h.Addr }) {
+			return fmt.Errorf("host %s: another host has its address %s", h.Name, h.Addr)
+		}
+		p.hosts[h.Name] = len(to.Hosts)
+		to.Hosts = append(to.Hosts, h)
+	}
+	return err
+}
+
+func (p *parser) row(words []string) error {
+	if len(words) < 3 || len(words) > 3+maxRowHops {
+		return fmt.Errorf("%d words; a row is: src dst port hop hop …, with %d hops at most", len(words), maxRowHops)
+	}
+	var r Row
+	for i, at := range []*int{&r.Src, &r.Dst} {
+		h, ok := p.hosts[words[i]]
+		if !ok {
+			return fmt.Errorf("host %s: is not in the header", words[i])
+		}
+		*at = h
+	}
+	if r.Src == r.Dst {
+		return fmt.Errorf("host %s: a path to itself", words[0])
+	}
+	if words[2] != noPort {
+		port, err := readPort(words[2])
+		if err != nil {
+			return err
+		}
+		r.Port = port
+	}
+	for _, w := range words[3:] {
+		hop, err := readHop(w)
+		if err != nil {
+			return err
+		}
+		r.Hops = append(r.Hops, hop)
+	}
+	if r.Port == None && len(r.Hops) > 0 {
+		return errors.New("a row without a port has no hops: the two hosts are behind one switch")
+	}
+	key := [3]int{r.Src, r.Dst, r.Port}
+	if p.seen[key] {
+		return fmt.Errorf("%s: is there twice", strings.Join(words[:3], " "))
+	}
+	p.seen[key] = true
+	p.paths.Rows = append(p.paths.Rows, r)
+	return nil
+}
+
+func readPort(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > 65535 {
+		return 0, fmt.Errorf("port %q: must be 1..65535", text)
+	}
+	return n, nil
+}
+
+func readHop(text string) (hop Hop, err error) {
+	if text == silentHop {
+		return nil, nil
+	}
+	for _, w := range strings.Split(text, "|") {
+		a, err := netip.ParseAddr(w)
+		if err != nil || slices.Contains(hop, a) {
+			return nil, fmt.Errorf("hop %q: is no address, nor * (no answer), nor a|b (answers that disagree)", text)
+		}
+		hop = append(hop, a)
+	}
+	return hop, nil
+}
+
+// Merge joins the files of two surveys of one network. A port that has moved between them is an error: one is out of
+// date.
+func Merge(a, b *Paths) (*Paths, error) {
+	if a.Protocol != b.Protocol || a.Port != b.Port {
+		return nil, fmt.Errorf("is of %s to port %d, the one before of %s to port %d", b.Protocol, b.Port, a.Protocol, a.Port)
+	}
+	out := &Paths{Time: a.Time, Protocol: a.Protocol, Port: a.Port, Hosts: slices.Clone(a.Hosts), Names: maps.Clone(a.Names), Rows: slices.Clone(a.Rows)}
+	if b.Time.After(a.Time) {
+		out.Time = b.Time
+	}
+	number := make([]int, len(b.Hosts))
+	for i, h := range b.Hosts {
+		at := slices.IndexFunc(out.Hosts, func(o Host) bool { return o.Name == h.Name || o.Addr == h.Addr })
+		switch {
+		case at < 0:
+			at = len(out.Hosts)
+			out.Hosts = append(out.Hosts, h)
+		case out.Hosts[at] != h:
+			return nil, fmt.Errorf("host %s has the address %s, in the one before host %s %s", h.Name, h.Addr, out.Hosts[at].Name, out.Hosts[at].Addr)
+		}
+		number[i] = at
+	}
+	maps.Copy(out.Names, b.Names)
+	there := map[[3]int]Row{}
+	for _, r := range out.Rows {
+		there[[3]int{r.Src, r.Dst, r.Port}] = r
+	}
+	for _, r := range b.Rows {
+		r.Src, r.Dst = number[r.Src], number[r.Dst]
+		was, ok := there[[3]int{r.Src, r.Dst, r.Port}]
+		if !ok {
+			out.Rows = append(out.Rows, r)
+			continue
+		}
+		if moved(was, r) {
+			return nil, fmt.Errorf("%s to %s from port %d takes another path than in the one before: ask again with evbench paths",
+				out.Hosts[r.Src].Name, out.Hosts[r.Dst].Name, r.Port)
+		}
+	}
+	slices.SortFunc(out.Rows, compareRows)
+	return out, nil
+}
+
+// moved reports whether two known paths of one port differ.
+func moved(a, b Row) bool {
+	return a.Known() && b.Known() && !slices.EqualFunc(a.Hops, b.Hops, func(x, y Hop) bool { return slices.Equal(x, y) })
+}

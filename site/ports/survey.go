@@ -1,0 +1,297 @@
+package ports
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"evbench/controller/wire"
+	"evbench/routing"
+)
+
+// Options of a Survey.
+type Options struct {
+	Ports int // of each host to each other one
+	Seed  uint64
+	// Gap is the time between two questions of a host at the start. 0: the least.
+	Gap time.Duration
+	// Tell gets the state after each round; nil is allowed.
+	Tell func(Progress)
+}
+
+// Progress is how far a survey is.
+type Progress struct {
+	Known, Of int
+	Asked     int           // questions so far, of all hosts
+	Gap       time.Duration // between two questions of a host
+}
+
+// An Ask has each host, by number, follow its trails, gap apart, all at the same time.
+type Ask func(ctx context.Context, trails [][]wire.Trail, gap time.Duration) ([][]wire.Seen, error)
+
+// A Survey is the paths found, and what there is to say about how.
+type Survey struct {
+	Paths   Paths
+	Taken   []string // ports that others had, so that another was asked
+	Failed  []string // pairs for which the kernel refused to ask, and why
+	Asked   int
+	Checked int // rows asked twice
+}
+
+const (
+	firstHop = 2 // the switch of the source itself, TTL 1, has nothing to choose for a host yet
+	// maxHop is the last TTL: no leaf/spine network has more than five switches on a way.
+	maxHop = 9
+	// passes is how often a switch without an answer is asked.
+	passes = 4
+	// chunk is how many ports a host asks about in a round, after which the pace is set anew.
+	chunk = 64
+	// Twice is how many destinations each host asks for a second time, to notice networks that spray.
+	twice = 16
+	// Source ports are drawn below those that kernels give to others (ip_local_port_range).
+	lowPort, portRange = 20000, 12000
+
+	// mostDraws is how many ports are drawn for one path, where others have them.
+	mostDraws = 64
+
+	leastGap, mostGap = time.Millisecond, time.Second
+)
+
+// Pace returns the gap for the next round from that of the last one, of whose questions some stayed without an answer.
+// Switches limit their answers, and say nothing else: more than one silence in twenty doubles the gap, fewer take a quarter from
+// it. Linux' default, one answer a second and host, is the widest.
+func Pace(gap time.Duration, asked, silent int) time.Duration {
+	if silent*20 > asked {
+		return min(2*gap, mostGap)
+	}
+	return max(gap*3/4, leastGap)
+}
+
+// A question is a row and whether its end is known.
+type question struct {
+	Row
+	tries   int // ports drawn so far
+	lost    int // trails with a switch that did not answer
+	reached bool
+	failed  bool
+}
+
+// trail is the next one to follow; ok is false where all is known.
+func (q *question) trail() (t wire.Trail, ok bool) {
+	if q.failed || q.lost == passes {
+		return t, false
+	}
+	t.Port = q.Port
+	if !q.reached {
+		for len(q.Hops) > 0 && len(q.Hops[len(q.Hops)-1]) == 0 {
+			q.Hops = q.Hops[:len(q.Hops)-1]
+		}
+		t.First, t.Last = firstHop+len(q.Hops), maxHop
+		return t, t.First <= t.Last
+	}
+	i := slices.IndexFunc(q.Hops, func(h Hop) bool { return len(h) == 0 })
+	t.First, t.Last = firstHop+i, firstHop+i
+	return t, i >= 0
+}
+
+// take adds what a trail has seen, and returns how many questions that were and how many had no answer.
+func (q *question) take(t wire.Trail, s wire.Seen) (asked, silent int) {
+	for i, text := range s.Hops {
+		at := t.First - firstHop + i
+		for len(q.Hops) <= at {
+			q.Hops = append(q.Hops, nil)
+		}
+		asked++
+		a, err := netip.ParseAddr(text)
+		switch {
+		case err != nil:
+			silent++
+		case !slices.Contains(q.Hops[at], a):
+			q.Hops[at] = append(q.Hops[at], a)
+			slices.SortFunc(q.Hops[at], netip.Addr.Compare)
+		}
+	}
+	if s.Reached {
+		q.reached = true
+		asked++
+	}
+	if silent > 0 || asked == 0 {
+		q.lost++
+	}
+	return asked, silent
+}
+
+type surveying struct {
+	*Survey
+	o         Options
+	ask       Ask
+	questions [][]*question // by source
+	used      []map[int]bool
+	gap       time.Duration
+}
+
+// Run asks for the paths between hosts to a destination port. What is known when ctx or ask ends it is in the Survey, with
+// the error.
+func Run(ctx context.Context, hosts []Host, port int, o Options, ask Ask) (Survey, error) {
+	s := &surveying{Survey: &Survey{Paths: Paths{Protocol: TCP, Port: port, Hosts: hosts, Names: map[netip.Addr]string{}}}, o: o, ask: ask, gap: max(o.Gap, leastGap)}
+	n := len(hosts)
+	for src := range n {
+		s.used = append(s.used, map[int]bool{})
+		var all []*question
+		for step := 1; step < n; step++ { // all begin with another one
+			for range o.Ports {
+				q := &question{Row: Row{Src: src, Dst: (src + step) % n}}
+				s.draw(q)
+				all = append(all, q)
+			}
+		}
+		s.questions = append(s.questions, all)
+	}
+	err := s.all(ctx)
+	s.collect()
+	return *s.Survey, err
+}
+
+func (s *surveying) all(ctx context.Context) error {
+	for {
+		asked, err := s.pass(ctx, (*question).trail)
+		if err != nil {
+			return err
+		}
+		if !asked {
+			break
+		}
+	}
+	_, err := s.pass(ctx, s.again)
+	return err
+}
+
+// again is the trail that asks for a known path a second time; the destination itself is left out.
+func (s *surveying) again(q *question) (t wire.Trail, ok bool) {
+	n := len(s.Paths.Hosts)
+	step := (q.Dst - q.Src + n) % n
+	every := max(1, (n-1)/twice)
+	if q.failed || !q.reached || len(q.Hops) == 0 || step%every != 0 {
+		return t, false
+	}
+	s.Checked++
+	return wire.Trail{Port: q.Port, First: firstHop, Last: firstHop + len(q.Hops) - 1}, true
+}
+
+// draw gives a question another port, if it can be one that its source has not yet.
+func (s *surveying) draw(q *question) {
+	n, used := len(s.Paths.Hosts), s.used[q.Src]
+	for range mostDraws {
+		key := (uint64(q.Src*n+q.Dst)*1024+uint64(q.tries))*uint64(s.o.Ports+1) + uint64(len(used))
+		q.tries++
+		q.Port = lowPort + int(routing.Mix(s.o.Seed, key)%portRange)
+		if !used[q.Port] {
+			break
+		}
+	}
+	used[q.Port] = true
+}
+
+// pass asks every question that has a next trail once, in rounds; asked is false where none has.
+func (s *surveying) pass(ctx context.Context, next func(*question) (wire.Trail, bool)) (asked bool, err error) {
+	at := make([]int, len(s.questions))
+	for {
+		trails, of := make([][]wire.Trail, len(at)), make([][]*question, len(at))
+		more := false
+		for src, all := range s.questions {
+			for ; at[src] < len(all) && len(of[src]) < chunk; at[src]++ {
+				q := all[at[src]]
+				t, ok := next(q)
+				if !ok {
+					continue
+				}
+				from, to := s.Paths.Hosts[src].Addr, netip.AddrPortFrom(s.Paths.Hosts[q.Dst].Addr, uint16(s.Paths.Port))
+				t.From, t.To = from.String(), to.String()
+				trails[src], of[src], more = append(trails[src], t), append(of[src], q), true
+			}
+		}
+		if !more {
+			return asked, nil
+		}
+		seen, err := s.ask(ctx, trails, s.gap)
+		if err != nil {
+			return asked, err
+		}
+		asked = true
+		s.answers(trails, of, seen)
+	}
+}
+
+func (s *surveying) answers(trails [][]wire.Trail, of [][]*question, seen [][]wire.Seen) {
+	asked, silent := 0, 0
+	for src, all := range of {
+		for i, q := range all {
+			x := wire.Seen{Err: "its worker cannot ask"}
+			if i < len(seen[src]) {
+				x = seen[src][i]
+			}
+			switch {
+			case x.InUse && q.tries < mostDraws:
+				s.Taken = append(s.Taken, fmt.Sprintf("port %d of %s", q.Port, s.Paths.Hosts[src].Name))
+				s.draw(q)
+			case x.InUse || x.Err != "":
+				q.failed = true
+				x.Err = cmp.Or(x.Err, "all ports that were drawn are in use")
+				s.Failed = append(s.Failed, fmt.Sprintf("%s to %s: %s", s.Paths.Hosts[src].Name, s.Paths.Hosts[q.Dst].Name, x.Err))
+			default:
+				n, none := q.take(trails[src][i], x)
+				asked, silent = asked+n, silent+none
+			}
+		}
+	}
+	s.Asked += asked
+	s.gap = Pace(s.gap, asked, silent)
+	if s.o.Tell == nil {
+		return
+	}
+	p := Progress{Asked: s.Asked, Gap: s.gap}
+	for _, all := range s.questions {
+		for _, q := range all {
+			p.Of++
+			if q.reached && q.Known() {
+				p.Known++
+			}
+		}
+	}
+	s.o.Tell(p)
+}
+
+// collect makes rows of all questions of which something is known. A pair whose destination answers after the first
+// switch is behind that switch.
+func (s *surveying) collect() {
+	for _, all := range s.questions {
+		one := map[int]bool{}
+		for _, q := range all {
+			switch r := q.Row; {
+			case q.failed:
+			case q.reached && len(r.Hops) == 0:
+				if !one[r.Dst] {
+					one[r.Dst] = true
+					s.Paths.Rows = append(s.Paths.Rows, Row{Src: r.Src, Dst: r.Dst})
+				}
+			default:
+				if !q.reached {
+					r.Hops = append(r.Hops, nil)
+				}
+				s.Paths.Rows = append(s.Paths.Rows, r)
+			}
+		}
+	}
+	slices.SortFunc(s.Paths.Rows, compareRows)
+}
+
+// Estimate is how many questions a survey of some hosts has at least, if the network has two levels, and how long it takes
+// where switches answer at the least gap.
+func Estimate(hosts int, o Options) (questions int, least time.Duration) {
+	each := (hosts - 1) * o.Ports * 3
+	each += min(hosts-1, twice) * o.Ports * 2
+	return hosts * each, time.Duration(each) * max(o.Gap, leastGap)
+}
