@@ -28,6 +28,12 @@ func planAction(c *cli.Context) error {
 	if c.IsSet("collective") {
 		return planRing(c)
 	}
+	if c.IsSet("paths") {
+		return planPorts(c)
+	}
+	if !c.IsSet("topology") {
+		return usagef("--topology is missing, for example -t 'FT(2;4,8)'")
+	}
 	if c.IsSet("tables") || c.IsSet("engine") {
 		return planTables(c)
 	}

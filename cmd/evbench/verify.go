@@ -23,6 +23,9 @@ import (
 
 func verifyAction(c *cli.Context) error {
 	name := c.Args().First()
+	if c.IsSet("paths") {
+		return verifyPorts(c, name)
+	}
 	if text, is, err := ringIn(c, name); err != nil {
 		return err
 	} else if is {

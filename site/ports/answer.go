@@ -92,7 +92,7 @@ func (s Survey) first(kind func(Row) bool) string {
 
 // WriteText lists the hosts that are behind one switch.
 func (s Survey) WriteText(w io.Writer) error {
-	for i, group := range s.Paths.Groups() {
+	for i, group := range s.Paths.groups() {
 		if _, err := fmt.Fprintf(w, "switch %d: %s\n", i, show.Few(lists.Of(group, func(h int) string { return s.Paths.Hosts[h].Name }))); err != nil {
 			return err
 		}
@@ -100,8 +100,8 @@ func (s Survey) WriteText(w io.Writer) error {
 	return nil
 }
 
-// Groups are the hosts that are behind one switch each, by the pairs that need no port.
-func (p *Paths) Groups() (groups [][]int) {
+// groups are the hosts that are behind one switch each, by the pairs that need no port.
+func (p *Paths) groups() (groups [][]int) {
 	near := map[[2]int]bool{}
 	for _, r := range p.Rows {
 		if r.Port == None {

@@ -30,7 +30,7 @@ import (
 // Paths is what is known of the paths between hosts, by source port.
 type Paths struct {
 	Time     time.Time // of the last answer
-	Protocol string    // TCP
+	Protocol string    // tcp
 	Port     int       // destination
 	Hosts    []Host
 	// Names are those of hops, where the network is known: "leaf0-spine1", from leaf0 into spine1.
@@ -38,8 +38,8 @@ type Paths struct {
 	Rows  []Row // by Src, Dst, Port
 }
 
-// TCP is the protocol of probes and connections.
-const TCP = "tcp"
+// tcp is the protocol of probes and connections.
+const tcp = "tcp"
 
 // A Host is a name and the address of its connections.
 type Host struct {
@@ -131,7 +131,7 @@ func (p *Paths) WriteFile(name string) error {
 	})
 }
 
-// ReadFiles reads a file, or several of one network as one: see Merge.
+// ReadFiles reads a file, or several of one network as one: see merge.
 func ReadFiles(names ...string) (*Paths, error) {
 	var all *Paths
 	for _, name := range names {
@@ -141,7 +141,7 @@ func ReadFiles(names ...string) (*Paths, error) {
 		}
 		p, err := Read(strings.NewReader(string(text)))
 		if err == nil && all != nil {
-			p, err = Merge(all, p)
+			p, err = merge(all, p)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -204,8 +204,8 @@ func (p *parser) header(words []string) (err error) {
 	case len(words) == 2 && words[0] == "time":
 		to.Time, err = time.Parse(time.RFC3339, words[1])
 	case len(words) == 2 && words[0] == "protocol":
-		if to.Protocol = words[1]; to.Protocol != TCP {
-			err = fmt.Errorf("protocol %q: only %s is known", words[1], TCP)
+		if to.Protocol = words[1]; to.Protocol != tcp {
+			err = fmt.Errorf("protocol %q: only %s is known", words[1], tcp)
 		}
 	case len(words) == 2 && words[0] == "port":
 		to.Port, err = readPort(words[1])
@@ -293,9 +293,9 @@ func readHop(text string) (hop Hop, err error) {
 	return hop, nil
 }
 
-// Merge joins the files of two surveys of one network. A port that has moved between them is an error: one is out of
+// merge joins the files of two surveys of one network. A port that has moved between them is an error: one is out of
 // date.
-func Merge(a, b *Paths) (*Paths, error) {
+func merge(a, b *Paths) (*Paths, error) {
 	if a.Protocol != b.Protocol || a.Port != b.Port {
 		return nil, fmt.Errorf("is of %s to port %d, the one before of %s to port %d", b.Protocol, b.Port, a.Protocol, a.Port)
 	}

@@ -36,7 +36,7 @@ func (f *fake) hop(src, dst, port int) int {
 
 func (f *fake) list() (out []Host) {
 	for h := range f.hosts {
-		out = append(out, Host{fmt.Sprintf("node%d", h), netip.AddrFrom4([4]byte{10, 0, byte(h / f.onLeaf), byte(h + 1)})})
+		out = append(out, Host{fmt.Sprintf("node%d", h), netip.AddrFrom4([4]byte{10, byte(h >> 8), byte(h), 1})})
 	}
 	return out
 }
@@ -50,7 +50,8 @@ func (f *fake) ask(_ context.Context, trails [][]wire.Trail, gap time.Duration) 
 	for src, all := range trails {
 		for _, t := range all {
 			to := netip.MustParseAddrPort(t.To)
-			dst := int(to.Addr().As4()[3]) - 1
+			a := to.Addr().As4()
+			dst := int(a[1])<<8 | int(a[2])
 			out[src] = append(out[src], f.follow(src, dst, t))
 		}
 	}
@@ -174,7 +175,7 @@ func TestRead(t *testing.T) {
 	}
 	p := expect.Value(Read(strings.NewReader(small)))(t)
 	expect.Equal(t, written(t, p), small, "written")
-	expect.Equal(t, fmt.Sprint(p.Rows[0].Known(), p.Rows[1].Known(), p.Rows[2].Known(), p.Rows[2].Sprayed(), p.Groups()), "true false false true [[0 1] [2]]", "rows")
+	expect.Equal(t, fmt.Sprint(p.Rows[0].Known(), p.Rows[1].Known(), p.Rows[2].Known(), p.Rows[2].Sprayed(), p.groups()), "true false false true [[0 1] [2]]", "rows")
 }
 
 func written(t *testing.T, p *Paths) string {

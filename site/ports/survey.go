@@ -60,10 +60,10 @@ const (
 	leastGap, mostGap = time.Millisecond, time.Second
 )
 
-// Pace returns the gap for the next round from that of the last one, of whose questions some stayed without an answer.
+// pace returns the gap for the next round from that of the last one, of whose questions some stayed without an answer.
 // Switches limit their answers, and say nothing else: more than one silence in twenty doubles the gap, fewer take a quarter from
 // it. Linux' default, one answer a second and host, is the widest.
-func Pace(gap time.Duration, asked, silent int) time.Duration {
+func pace(gap time.Duration, asked, silent int) time.Duration {
 	if silent*20 > asked {
 		return min(2*gap, mostGap)
 	}
@@ -136,7 +136,7 @@ type surveying struct {
 // Run asks for the paths between hosts to a destination port. What is known when ctx or ask ends it is in the Survey, with
 // the error.
 func Run(ctx context.Context, hosts []Host, port int, o Options, ask Ask) (Survey, error) {
-	s := &surveying{Survey: &Survey{Paths: Paths{Protocol: TCP, Port: port, Hosts: hosts, Names: map[netip.Addr]string{}}}, o: o, ask: ask, gap: max(o.Gap, leastGap)}
+	s := &surveying{Survey: &Survey{Paths: Paths{Protocol: tcp, Port: port, Hosts: hosts, Names: map[netip.Addr]string{}}}, o: o, ask: ask, gap: max(o.Gap, leastGap)}
 	n := len(hosts)
 	for src := range n {
 		s.used = append(s.used, map[int]bool{})
@@ -248,7 +248,7 @@ func (s *surveying) answers(trails [][]wire.Trail, of [][]*question, seen [][]wi
 		}
 	}
 	s.Asked += asked
-	s.gap = Pace(s.gap, asked, silent)
+	s.gap = pace(s.gap, asked, silent)
 	if s.o.Tell == nil {
 		return
 	}

@@ -1,0 +1,239 @@
+package ports
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/netip"
+
+	"evbench/internal/answer"
+	"evbench/scheduler"
+	"evbench/scheduler/balance"
+	"evbench/scheduler/order"
+)
+
+// An Exchange is all messages between the hosts of Paths, whose candidates are the ports that are known.
+type Exchange struct {
+	*scheduler.Problem
+	of    *Paths
+	ports [][]int  // of each message, by src·Hosts + dst, the port of each candidate
+	names []string // of links from 2·Hosts on
+}
+
+// NewExchange makes the links of paths from the answers of switches. A switch that answers from the interface by which a
+// packet came names a link; where all packets through a switch are answered from one address, a link is what stands
+// between two such addresses, and cables in parallel are one.
+func NewExchange(p *Paths) (*Exchange, error) {
+	bySwitch, err := p.namesSwitches()
+	if err != nil {
+		return nil, err
+	}
+	n := len(p.Hosts)
+	x := &Exchange{Problem: &scheduler.Problem{Hosts: n}, of: p, ports: make([][]int, n*n)}
+	candidates := make([][][]int32, n*n)
+	number, group := map[string]int32{}, p.groupOf()
+	for _, r := range p.Rows {
+		if r.Sprayed() {
+			return nil, fmt.Errorf("%s: packets of the port took several ways, so no port chooses a path here", p.name(r))
+		}
+		if !r.Known() {
+			continue
+		}
+		var links []int32
+		before := fmt.Sprint("switch ", group[r.Src])
+		for _, h := range r.Hops {
+			key := p.hopName(h[0])
+			if bySwitch {
+				key = before + " to " + key
+				before = p.hopName(h[0])
+			}
+			l, ok := number[key]
+			if !ok {
+				l = int32(2*n + len(number))
+				number[key] = l
+				x.names = append(x.names, key)
+			}
+			links = append(links, l)
+		}
+		m := r.Src*n + r.Dst
+		candidates[m], x.ports[m] = append(candidates[m], links), append(x.ports[m], r.Port)
+	}
+	x.Paths = scheduler.Listed{Hosts: n, Of: candidates}
+	for range 2*n + len(number) {
+		x.Links = append(x.Links, scheduler.LinkOf(1))
+	}
+	return x, x.complete()
+}
+
+// complete refuses an exchange with a message of no known path.
+func (x *Exchange) complete() error {
+	missing, first := 0, ""
+	x.Each(func(src, dst int) {
+		if len(x.ports[src*x.Hosts+dst]) == 0 {
+			if missing++; missing == 1 {
+				first = x.of.Hosts[src].Name + " to " + x.of.Hosts[dst].Name
+			}
+		}
+	})
+	if missing > 0 {
+		return fmt.Errorf("of %d of %d ordered pairs no path is known, the first is %s: ask for them with evbench paths", missing, x.Hosts*(x.Hosts-1), first)
+	}
+	return nil
+}
+
+func (p *Paths) name(r Row) string {
+	return fmt.Sprintf("%s to %s from port %d", p.Hosts[r.Src].Name, p.Hosts[r.Dst].Name, r.Port)
+}
+
+func (p *Paths) hopName(a netip.Addr) string {
+	if name := p.Names[a]; name != "" {
+		return name
+	}
+	return a.String()
+}
+
+// groupOf numbers the switch of each host.
+func (p *Paths) groupOf() []int {
+	out := make([]int, len(p.Hosts))
+	for i, g := range p.groups() {
+		for _, h := range g {
+			out[h] = i
+		}
+	}
+	return out
+}
+
+// errWayBack is about routers that answer from the interface of the way back, as Linux does by default.
+var errWayBack = errors.New("is an address that a switch uses for packets of several cables, and others on the way are not: switches answer " +
+	"from the interface of the way back, so links are not known; Linux routers: sysctl net.ipv4.icmp_errors_use_inbound_ifaddr=1")
+
+// namesSwitches reports whether addresses stand for switches: the first on a way answers hosts of several switches. If
+// only later ones are reached over several cables, addresses mean neither.
+func (p *Paths) namesSwitches() (bool, error) {
+	group := p.groupOf()
+	type from struct {
+		group int
+		hop   netip.Addr
+	}
+	first, before := map[netip.Addr]int{}, map[netip.Addr]map[int]netip.Addr{}
+	several, later := false, netip.Addr{}
+	for _, r := range p.Rows {
+		if !r.Known() || len(r.Hops) == 0 {
+			continue
+		}
+		at := from{group: group[r.Src], hop: r.Hops[0][0]}
+		if g, ok := first[at.hop]; ok && g != at.group {
+			several = true
+		}
+		first[at.hop] = at.group
+		for _, h := range r.Hops[1:] {
+			if before[h[0]] == nil {
+				before[h[0]] = map[int]netip.Addr{}
+			}
+			if was, ok := before[h[0]][at.group]; ok && was != at.hop {
+				later = h[0]
+			}
+			before[h[0]][at.group], at.hop = at.hop, h[0]
+		}
+	}
+	if later.IsValid() && !several {
+		return false, fmt.Errorf("%s %w", later, errWayBack)
+	}
+	return several, nil
+}
+
+// Figures are what an exchange takes, in message times.
+type Figures struct {
+	Hosts  int     `json:"hosts"`
+	Steps  float64 `json:"steps"`        // in the order of the plan, with its ports
+	Least  float64 `json:"least"`        // in whole steps over these ports, in any order
+	Linear float64 `json:"linear_shift"` // linear shift where each message has the first of its ports, as one that nobody chose
+	// Fullest is how many messages the fullest link then has, and has in the plan.
+	Fullest     int    `json:"fullest"`
+	FullestPlan int    `json:"fullest_planned"`
+	FullestLink string `json:"fullest_link"`
+}
+
+// A Plan is a port and a phase for each message.
+type Plan struct {
+	*scheduler.Plan
+	x *Exchange
+	Figures
+}
+
+// Plan plans the exchange; steps bound the search, 0: as package order does.
+func (x *Exchange) Plan(steps int) *Plan {
+	p := &Plan{Plan: balance.Make(x.Problem, steps), x: x}
+	plain, chosen := order.New(x.Problem, make([]uint8, x.Hosts*x.Hosts)), order.New(x.Problem, p.Path)
+	p.Figures = Figures{Hosts: x.Hosts, Steps: chosen.Time(p.Plan), Least: math.Ceil(x.Least().Time - 1e-6), Linear: plain.Time(plain.LinearShift())}
+	p.Fullest, p.FullestLink = x.fullest(plain.Loads())
+	p.FullestPlan, _ = x.fullest(chosen.Loads())
+	return p
+}
+
+func (x *Exchange) fullest(loads []int32) (most int, name string) {
+	for i, load := range loads[2*x.Hosts:] {
+		if int(load) > most {
+			most, name = int(load), x.names[i]
+		}
+	}
+	return most, name
+}
+
+// Write writes a plan file of form 4 over paths by ports: a row "phase src dst port" for each message, hosts by number.
+func (p *Plan) Write(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "# evbench plan 4\n# hosts %d\n# paths sha256:%s\n", p.x.Hosts, p.x.of.sum())
+	for i, h := range p.x.of.Hosts {
+		fmt.Fprintf(out, "# x-host %d %s %s\n", i, h.Name, h.Addr)
+	}
+	fmt.Fprintf(out, "# schedule balance\n# phases %d\n", p.Phases)
+	first, in := p.ByPhase()
+	for phase := range p.Phases {
+		for _, m := range in[first[phase]:first[phase+1]] {
+			port := noPort
+			if n := p.port(int(m)); n != None {
+				port = fmt.Sprint(n)
+			}
+			fmt.Fprintf(out, "%d %d %d %s\n", phase, int(m)/p.x.Hosts, int(m)%p.x.Hosts, port)
+		}
+	}
+	return out.Flush()
+}
+
+func (p *Plan) port(m int) int {
+	if p.Path == nil {
+		return p.x.ports[m][0]
+	}
+	return p.x.ports[m][p.Path[m]]
+}
+
+// sum names the content of paths.
+func (p *Paths) sum() string {
+	h := sha256.New()
+	_ = p.Write(h) // a hash takes all
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// near is how much above the least time over its ports a plan is good.
+const near = 1.08
+
+// Answer says what the exchange takes with chosen ports, and without.
+func (p *Plan) Answer() answer.Answer {
+	x := answer.Finding{Place: answer.At, Text: fmt.Sprintf("with the ports of the plan the exchange takes %.4g steps", p.Steps)}
+	switch {
+	case p.Steps <= p.Least*(1+1e-3):
+		x.Text += ", the least over these ports"
+	case p.Steps <= near*p.Least:
+		x.Text += fmt.Sprintf(", %.1f %% above the least over these ports", 100*(p.Steps/p.Least-1))
+	default:
+		x.Doubts = []answer.Doubt{{Text: fmt.Sprintf("no order over these ports takes less than %.4g, and whether one of less exists is not known", p.Least)}}
+	}
+	x.Text += fmt.Sprintf("; linear shift over plain ECMP takes %.4g", p.Linear)
+	return answer.Decide(answer.Takes, answer.Evidence{Findings: []answer.Finding{x}, Why: []string{
+		fmt.Sprintf("plain ECMP, of which the first port of each pair is a sample, puts %d messages on %s; the plan puts %d on its fullest link", p.Fullest, p.FullestLink, p.FullestPlan),
+	}})
+}

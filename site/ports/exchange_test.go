@@ -1,0 +1,166 @@
+package ports
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"evbench/testing/expect"
+)
+
+// surveyed is the paths of a fake network.
+func surveyed(t testing.TB, hosts, onLeaf, spines int) *Paths {
+	t.Helper()
+	f := fake{hosts: hosts, onLeaf: onLeaf, spines: spines}
+	s, err := Run(t.Context(), f.list(), 7000, Options{Ports: 2, Seed: 1}, f.ask)
+	expect.Must(t, err)
+	return &s.Paths
+}
+
+// TestPlan: a second version reads both files and counts what each link carries in each phase, and the judge agrees.
+func TestPlan(t *testing.T) {
+	for _, size := range [][3]int{{6, 2, 2}, {16, 4, 4}, {24, 6, 4}, {5, 5, 1}} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			paths := surveyed(t, size[0], size[1], size[2])
+			p := expect.Value(NewExchange(paths))(t).Plan(0)
+			var plan, file bytes.Buffer
+			expect.Must(t, p.Write(&plan))
+			expect.Must(t, paths.Write(&file))
+			phases, most := secondVersion(t, plan.String(), file.String(), size[0])
+			expect.True(t, most <= 1 && phases == p.Phases, "a link carries %d messages in a phase, %d phases for %d", most, phases, p.Phases)
+			r := expect.Value(Check(&plan, paths, 5))(t)
+			expect.True(t, r.Valid && !r.OtherFile && r.Phases == p.Phases, "%+v", r)
+			expect.True(t, p.Steps >= p.Least && p.Steps <= max(p.Least+1, near*p.Least), "%+v", p.Figures)
+		})
+	}
+}
+
+// secondVersion returns the phases of a plan and the most messages of a link or host in one of them.
+func secondVersion(t *testing.T, plan, file string, hosts int) (phases, most int) {
+	t.Helper()
+	way := map[string][]string{}
+	for line := range strings.Lines(file) {
+		if w := strings.Fields(line); w[0] != "#" {
+			way[strings.Join(w[:3], " ")] = w[3:]
+		}
+	}
+	load, messages := map[string]int{}, 0
+	for line := range strings.Lines(plan) {
+		w := strings.Fields(line)
+		if w[0] == "#" {
+			continue
+		}
+		hops, ok := way[fmt.Sprintf("node%s node%s %s", w[1], w[2], w[3])]
+		expect.True(t, ok, "%s: no such path", line)
+		messages++
+		for _, x := range append(hops, "from "+w[1], "to "+w[2]) {
+			load[w[0]+" "+x]++
+			most = max(most, load[w[0]+" "+x])
+		}
+		phases = max(phases, number(t, w[0])+1)
+	}
+	expect.Equal(t, messages, hosts*(hosts-1), "messages")
+	return phases, most
+}
+
+func number(t *testing.T, s string) (n int) {
+	t.Helper()
+	expect.Must(t, expect.Err(fmt.Sscan(s, &n)))
+	return n
+}
+
+// Where all packets through a switch are answered from one address, links are what stands between two switches; an
+// address that is that of a switch on a part of a way alone is refused.
+func TestNamesSwitches(t *testing.T) {
+	paths := surveyed(t, 8, 2, 2)
+	links := len(expect.Value(NewExchange(paths))(t).names)
+	renamed := func(at int) *Paths {
+		out := *paths
+		out.Rows = nil
+		for _, r := range paths.Rows {
+			r.Hops = append([]Hop(nil), r.Hops...)
+			for i := range r.Hops {
+				a := r.Hops[i][0].As4()
+				if i >= at {
+					a[2+i] = 0 // of a spine's address the leaf, of a leaf's the spine
+				}
+				r.Hops[i] = Hop{netip.AddrFrom4(a)}
+			}
+			out.Rows = append(out.Rows, r)
+		}
+		return &out
+	}
+	expect.Equal(t, len(expect.Value(NewExchange(renamed(0)))(t).names), links, "links between switches")
+	_, err := NewExchange(renamed(1))
+	expect.True(t, err != nil && strings.Contains(err.Error(), "switches answer from the interface of the way back"), "%v", err)
+}
+
+// TestCheck: what is wrong with a plan is named.
+func TestCheck(t *testing.T) {
+	paths := surveyed(t, 6, 2, 2)
+	var text bytes.Buffer
+	expect.Must(t, expect.Value(NewExchange(paths))(t).Plan(0).Write(&text))
+	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
+	row := len(lines) - 1
+	for !strings.Contains(lines[row], " 2") || strings.HasSuffix(lines[row], "-") {
+		row--
+	}
+	w := strings.Fields(lines[row])
+	for _, test := range []struct{ name, old, new, want string }{
+		{"missing", lines[row], "", "1 of 30 messages are missing"},
+		{"twice", lines[row], lines[row] + "\n" + lines[row], "is sent twice, or to itself"},
+		{"foreign port", lines[row], strings.Join(append(w[:3:3], "1"), " "), "leaves from port 1, which nobody has asked about"},
+		{"no port", lines[row], strings.Join(append(w[:3:3], "-"), " "), "has no port, and both are not behind one switch"},
+		{"another file", "sha256:", "sha256:0", ""},
+		{"other hosts", "# hosts 6", "# hosts 7", "line 2: the plan is for 7 hosts, the paths are for 6"},
+		{"another host", "node3 10.0.3.1", "node3 10.0.9.1", "line 7: the plan has host 3 node3 at 10.0.9.1, which is another host in the paths"},
+		{"no number", lines[row], "x", "1 words; a row is: phase src dst port"},
+		{"another file form", "plan 4", "plan 1", `a plan over paths by ports begins with "# evbench plan 4"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r, err := Check(strings.NewReader(strings.Replace(text.String(), test.old, test.new, 1)), paths, 5)
+			said := strings.Join(r.Offences, "\n")
+			if err != nil {
+				said = err.Error()
+			}
+			expect.True(t, strings.Contains(said, test.want), "%q, want %q", said, test.want)
+			expect.Equal(t, r.OtherFile, test.name == "another file", "another file")
+		})
+	}
+	first := strings.NewReplacer(" 1 ", " 0 ").Replace(text.String())
+	expect.True(t, first != text.String(), "a plan in which two messages meet")
+	crowded := text.String()
+	for k := 1; k < 40; k++ { // all in one phase
+		crowded = strings.ReplaceAll(crowded, fmt.Sprintf("\n%d ", k), "\n0 ")
+	}
+	r := expect.Value(Check(strings.NewReader(crowded), paths, 100))(t)
+	expect.True(t, !r.Valid && strings.Contains(strings.Join(r.Offences, "\n"), " share 17"), "%+v", r)
+}
+
+// Some paths are no exchange: unknown ones and sprayed ones are named.
+func TestNoExchange(t *testing.T) {
+	for _, test := range []struct{ rows, want string }{
+		{"a b -\nb a -\na c 1 172.16.0.1\nc a 1 172.16.0.2\nb c 1 172.16.0.1\nc b 1 *\n", "of 1 of 6 ordered pairs no path is known, the first is c to b: ask for them with evbench paths"},
+		{"a b 1 172.16.0.1|172.16.0.2\n", "a to b from port 1: packets of the port took several ways, so no port chooses a path here"},
+	} {
+		head, _, _ := strings.Cut(small, "a b -\n")
+		_, err := NewExchange(expect.Value(Read(strings.NewReader(head + test.rows)))(t))
+		expect.True(t, err != nil && err.Error() == test.want, "%v, want %s", err, test.want)
+	}
+}
+
+// BenchmarkPlan plans the exchange of 64 hosts, and of as many as LHCb's event builder has, with two ports a pair.
+func BenchmarkPlan(b *testing.B) {
+	for _, size := range [][3]int{{64, 8, 8}, {326, 19, 18}} {
+		x := expect.Value(NewExchange(surveyed(b, size[0], size[1], size[2])))(b)
+		b.Run(fmt.Sprint(size[0]), func(b *testing.B) {
+			for b.Loop() {
+				p := x.Plan(0)
+				b.ReportMetric(p.Steps/p.Least, "of-least")
+				b.ReportMetric(p.Linear/p.Steps, "faster")
+			}
+		})
+	}
+}
