@@ -119,6 +119,13 @@ func (r *reading) evidence() (q answer.Question, e answer.Evidence, subjects []i
 		e.Doubts = nil
 	}
 	e.Doubts, e.Findings = append(wrong, e.Doubts...), slices.Concat(lost, e.Findings)
+	if len(short) == 0 { // no case is short of its prediction for it
+		for _, c := range r.cases {
+			if slow := c.Culprits(); slow != "" {
+				e.Why = append(e.Why, c.called()+": "+slow)
+			}
+		}
+	}
 	return q, e, subjects
 }
 

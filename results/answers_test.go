@@ -10,6 +10,7 @@ import (
 
 	"evbench/builder/modes"
 	"evbench/results"
+	"evbench/results/attribution"
 	"evbench/testing/expect"
 )
 
@@ -113,6 +114,10 @@ func (e *evidence) add(t *testing.T, text string, rounds int, took []float64) {
 			c.Mode, c.Schedule = modes.Mode(word), ""
 		case word == "fors":
 			c.Schedule, c.Routing, c.Phases, c.Bound = word, "pinned", 16, 16
+		case word == "slow":
+			c.Causes = []attribution.Cause{{Name: "server5 or its cable to leaf1", Share: .44}}
+		case word == "stood":
+			c.Causes = []attribution.Cause{{Name: "server9", Stops: 3, Stood: 6, Longest: 2, First: 12.4}}
 		case word == "brief":
 			c.MeasuredSec = 1
 		case word == "stopped":

@@ -60,7 +60,10 @@ func (r *reading) place(s share) answer.Place {
 	return s.place(ofLab)
 }
 
-func (r *reading) short(s share) bool { return r.place(s) == answer.Below || r.slowed(s) }
+// short reports whether a case is below its prediction. Who is slow in it tells so where its interval does not.
+func (r *reading) short(s share) bool {
+	return r.place(s) == answer.Below || r.slowed(s) || len(s.Causes) > 0 && s.Median < 1-Tolerance
+}
 
 // slowed reports whether a case on hosts is below its prediction by less than its exchanges may vary, and the machine
 // says that it was disturbed.
@@ -103,6 +106,11 @@ func (r *reading) shares() (out []share) {
 // are asked for, that is none.
 func (r *reading) shortfalls(subjects []int, ratios bool) (known, doubted []answer.Finding) {
 	add := func(s share, f answer.Finding) {
+		if slow := r.culprit(s.Case); slow != "" { // a busy machine slows all, not one
+			f.Place, f.Cause = answer.Below, slow
+			known = append(known, f)
+			return
+		}
 		if f.Place = answer.Below; r.doubts(1-s.Median) || r.place(s) != answer.Below {
 			f.Cause, f.Doubts = "", []answer.Doubt{{Text: r.machine().sign, Remedy: r.quieter()}}
 			doubted = append(doubted, f)
@@ -157,7 +165,7 @@ func (r *reading) every(s share, all []share) (f answer.Finding) {
 	} else if s.PredictedEfficiency < 1-Tolerance {
 		f.Text += fmt.Sprintf(", %.0f %% was predicted", 100*s.PredictedEfficiency)
 	}
-	if r.doubts(1 - s.Median) {
+	if r.doubts(1-s.Median) || r.culprit(s.Case) != "" {
 		return f
 	}
 	if s.N > 1 && s.over == OverRounds && s.HalfWidth() <= alike*s.Median {

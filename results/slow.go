@@ -1,8 +1,12 @@
 package results
 
 import (
+	"bytes"
+	"slices"
+
 	"evbench/builder/modes"
 	"evbench/internal/lists"
+	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/results/attribution"
 )
@@ -98,7 +102,52 @@ func Slowness(p *plan.Plan, mode modes.Mode, sec float64, pairs []PairCount, ser
 	return e
 }
 
-// Named lists what causes name.
-func Named(causes []attribution.Cause) []string {
-	return lists.Of(causes, func(c attribution.Cause) string { return c.Name })
+// Against returns who is slower in a case of a run than it was in another run, beside all others; nobody where one of
+// them has not counted its pairs in phases. Plans are read from the texts of the run.
+func Against(base, run *Run, name string) []attribution.Cause {
+	p, err := plan.Read(bytes.NewReader(run.Plans[name]))
+	if err != nil {
+		return nil
+	}
+	was := map[[2]int]PairCount{}
+	for _, x := range base.Merge().Pairs {
+		if x.Case == name {
+			was[[2]int{x.Src, x.Dst}] = x
+		}
+	}
+	of := func(c Case) bool { return c.Name == name && c.Mode == modes.Sync }
+	if !slices.ContainsFunc(base.Summary.Cases, of) || !slices.ContainsFunc(run.Summary.Cases, of) {
+		return nil
+	}
+	pairs := lists.Where(run.Merge().Pairs, func(x PairCount) bool { return x.Case == name })
+	e := Slowness(p, modes.Sync, 0, pairs, nil, -1)
+	if len(e.Pairs) != len(was) {
+		return nil
+	}
+	for i := range e.Pairs {
+		y := &e.Pairs[i]
+		x := was[[2]int{p.Tree.Position(y.Src), p.Tree.Position(y.Dst)}]
+		if x.Bytes == 0 || x.Sec == 0 {
+			return nil
+		}
+		y.Expected = x.Sec / float64(x.Bytes) * float64(y.Bytes)
+	}
+	return attribution.Find(e)
+}
+
+// Culprits says who is slow in a case, as a clause; "" for nobody.
+func (c Case) Culprits() string {
+	const mostSaid = 2
+	said := c.Causes[:min(len(c.Causes), mostSaid)]
+	return show.And(lists.Of(said, func(x attribution.Cause) string { return x.Text(c.MeasuredSec) }))
+}
+
+// culprit says who is slow in a case, or else in another one of the run.
+func (r *reading) culprit(c Case) string {
+	for _, x := range append([]Case{c}, r.cases...) {
+		if slow := x.Culprits(); slow != "" {
+			return slow
+		}
+	}
+	return ""
 }

@@ -76,6 +76,7 @@ type Pair struct {
 	Longest  float64 // the longest single message; 0: not known
 	Messages int     // 0: not known
 	Resent   uint64  // segments
+	Way      []Wire  // nil: by Ways
 }
 
 // A Server is what a process noted of itself.
@@ -155,6 +156,8 @@ const (
 	// evident is the least gain in log likelihood: e^11 against about 100 candidates and 100 runs; what is named must
 	// look like a cause, too (fits).
 	evident = 11.0
+	// evidentAtTimes is that of a cause which makes only some of its pairs slow: a few outliers come together by chance.
+	evidentAtTimes = 14.0
 	// close is by which part of its gain another candidate is as good.
 	close = 0.65
 	// By how much longer messages take at least over a thing, over a direction of a cable, and over one direction of a

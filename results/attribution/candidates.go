@@ -12,10 +12,16 @@ import (
 // A candidate is a set of pairs with one thing in common.
 type candidate struct {
 	kind  Kind
-	part  string // its name
-	one   string // of a server: "sends", "receives"
-	cable string // of a server: what its cable is called, "its cable to leaf1"; of a direction: its cable
-	pairs []int  // rising
+	part  string    // its name
+	one   string    // of a server: "sends", "receives"
+	cable string    // of a server: what its cable is called, "its cable to leaf1"; of a direction: its cable
+	ends  [2]string // of a cable or a direction
+	pairs []int     // rising
+}
+
+// beside reports whether two cables meet at a switch.
+func (c candidate) beside(o candidate) bool {
+	return c.ends[0] != "" && (c.ends[0] == o.ends[0] || c.ends[0] == o.ends[1] || c.ends[1] == o.ends[0] || c.ends[1] == o.ends[1])
 }
 
 // both says whether the candidate is a thing with both of its directions.
@@ -58,7 +64,10 @@ func candidates(e Evidence) (all []candidate, known []bool) {
 	known = make([]bool, len(e.Pairs))
 	for i, p := range e.Pairs {
 		var way []Wire
-		if e.Ways != nil {
+		switch {
+		case p.Way != nil:
+			way, known[i] = p.Way, true
+		case e.Ways != nil:
 			way, known[i] = e.Ways.Way(p.Src, p.Dst)
 		}
 		from, to := "its cable", "its cable"
@@ -69,8 +78,8 @@ func candidates(e Evidence) (all []candidate, known []bool) {
 			case w.To == e.Names[p.Dst]:
 				to = "its cable to " + w.From
 			default:
-				b.add(i, candidate{kind: OfDirection, part: w.From + " to " + w.To, cable: w.Cable})
-				b.add(i, candidate{kind: OfCable, part: w.Cable, cable: w.Cable})
+				b.add(i, candidate{kind: OfDirection, part: w.From + " to " + w.To, cable: w.Cable, ends: [2]string{w.From, w.To}})
+				b.add(i, candidate{kind: OfCable, part: w.Cable, cable: w.Cable, ends: [2]string{w.From, w.To}})
 			}
 			for _, end := range []string{w.From, w.To} {
 				if !servers[end] {

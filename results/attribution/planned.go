@@ -18,9 +18,13 @@ func (p Planned) Way(src, dst int) (wires []Wire, known bool) {
 		}
 		return wires, len(wires) > 0
 	}
+	return p.Through(src, dst, p.Path(src, dst))
+}
+
+// Through returns the way of a message over a path, and whether that is one.
+func (p Planned) Through(src, dst, path int) (wires []Wire, known bool) {
 	t := p.Tree
-	path := p.Path(src, dst)
-	if known = path >= 0 || t.Leaf(src) == t.Leaf(dst); !known {
+	if known = path >= 0 && path < t.Paths() || t.Leaf(src) == t.Leaf(dst); !known {
 		return []Wire{p.atServer(src, true), p.atServer(dst, false)}, false
 	}
 	for _, w := range t.Path(nil, src, dst, path) {

@@ -18,11 +18,11 @@ type search struct {
 	y      []float64 // the same in standard deviations, clipped
 	again  []float64 // [pair] segments resent, clipped
 	sigma  float64
-	stood  map[string]bool // servers whose stops are told
+	aside  []candidate // whose pairs are not open any more
 }
 
 func newSearch(e Evidence) *search {
-	s := &search{Evidence: e, open: lists.Make(len(e.Pairs), func(int) bool { return true }), stood: map[string]bool{}}
+	s := &search{Evidence: e, open: lists.Make(len(e.Pairs), func(int) bool { return true })}
 	s.all, s.known = candidates(e)
 	s.again = lists.Of(e.Pairs, func(p Pair) float64 { return min(float64(p.Resent), mostResent) })
 	s.measure()
@@ -175,13 +175,14 @@ func (s *search) next(had []Cause) (c Cause, named, any bool) {
 			alike = append(alike, c)
 		}
 	}
-	if c, named = name(alike, s.errors(top)); named && s.fits(top) {
+	if c, named = name(alike, s.errors(top)); named && s.fits(top, gains[best]) {
 		s.describe(&c, top, slices.ContainsFunc(alike, s.control))
 		c.score = gains[best]
 		named = c.Resent > 0 && len(had) == 0 || c.Share > 0 && s.beside(c, had)
 	} else {
 		named = false
 	}
+	s.aside = append(s.aside, top)
 	for _, i := range top.pairs {
 		s.open[i] = false
 	}
@@ -232,7 +233,7 @@ func (s *search) atTimes(i int) (single, known bool) {
 
 // fits reports whether the pairs of a candidate look as if it were the cause: most of them are slower, within the
 // leaf and beyond it where the way beyond is not known; or single messages of some are.
-func (s *search) fits(c candidate) bool {
+func (s *search) fits(c candidate, gain float64) bool {
 	in := lists.Where(c.pairs, func(i int) bool { return s.open[i] })
 	slow := lists.Where(in, s.slow)
 	mean, _ := s.effect(c.pairs)
@@ -242,7 +243,10 @@ func (s *search) fits(c candidate) bool {
 	if float64(longer) >= steady*float64(len(in)) && middle >= mean/2 {
 		return s.inside(c, in, level)
 	}
-	if len(slow) < leastSlow || c.kind == OfServer && s.hidden(in) {
+	if slices.ContainsFunc(s.aside, c.beside) { // messages that went around that one
+		return false
+	}
+	if gain < evidentAtTimes || len(slow) < leastSlow || c.kind == OfServer && s.hidden(in) {
 		return false
 	}
 	single := lists.Many(slow, func(i int) bool { one, known := s.atTimes(i); return known && one || s.again[i] > 0 })

@@ -88,6 +88,7 @@ type Verdict struct {
 	exchange
 	assumed  string // of the ranks of the result, what decides its figure: ", with one rank a host"
 	doubt    string // of our own result, why its run does not tell
+	slow     string // of our own result, who was slow in its run
 	adaptive bool   // switches choose the way of each message
 	good     Thresholds
 	flags    []string // of Input
@@ -238,7 +239,7 @@ func (v *Verdict) judgeResult(f *fabric, in Input) (err error) {
 	if r == nil {
 		return nil
 	}
-	v.doubt = r.Doubt
+	v.doubt, v.slow = r.Doubt, r.Slow
 	v.Notes = append(v.Notes, r.Notes...)
 	if r.Pairs != nil {
 		if v.Pairs, err = f.pairs(in); err != nil {

@@ -84,7 +84,7 @@ func (v *Verdict) measured() answer.Finding {
 	}
 	switch {
 	case share < v.good.Exchange:
-		f.Place = answer.Below // the slowest rank took longer still
+		f.Place, f.Cause = answer.Below, v.slow // the slowest rank took longer still
 	case m.Limit != "":
 		reason, _, _ := strings.Cut(m.Limit, ",")
 		f.Doubts = []answer.Doubt{{Text: reason}}
@@ -213,7 +213,7 @@ func (v *Verdict) remedy() string {
 // missing says what would tell why an exchange is bad, where neither tables nor pairs do.
 func (v *Verdict) missing() string {
 	switch m := v.Measured; {
-	case m == nil || v.Pairs != nil:
+	case m == nil || v.Pairs != nil || v.slow != "":
 		return ""
 	case v.adaptive:
 		return "switches choose the ways (adaptive routing): measure the pairs (mpiGraph, iperf3 -J)"

@@ -146,7 +146,7 @@ func (c *Comparison) finding(name string, beside bool) (f answer.Finding, ok boo
 	switch {
 	case len(worse) > 0:
 		f = answer.Finding{Place: answer.Below, Text: fmt.Sprintf("%s %s: %s", name, map[bool]string{true: "rose", false: "fell"}[name == barrierWaits], few(worse))}
-		if name == absolute {
+		if f.Cause = c.slower(); name == absolute && f.Cause == "" {
 			c.alike(&f, beside, most)
 		}
 	case beside:
@@ -163,6 +163,18 @@ func (c *Comparison) finding(name string, beside bool) (f answer.Finding, ok boo
 		f = answer.Finding{Place: answer.At, Text: fmt.Sprintf("no change for the worse in %s: %s", name, few(same))}
 	}
 	return f, true
+}
+
+// slower says who is slower in the new run than in the base, beside all others; "" for nobody.
+func (c *Comparison) slower() string {
+	for _, x := range c.Cases {
+		for _, s := range results.Against(c.Base.run, c.New.run, x.Name) {
+			if s.Share > 0 {
+				return fmt.Sprintf("%s carries %.0f %% of its rate in %s, beside all others", s.Name, 100*s.Share, c.Base.Path)
+			}
+		}
+	}
+	return ""
 }
 
 // alike says whether the control lost with the cases, and doubts a loss that the machine may have caused.

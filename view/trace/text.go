@@ -12,6 +12,7 @@ import (
 	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/results"
+	"evbench/results/attribution"
 )
 
 // Document is the answer, and the accounts of cases, each with its sentences first.
@@ -44,15 +45,20 @@ func Answer(cases []*Why) answer.Answer {
 // cause is where most of the time went, as the trace shows it.
 func (w *Why) cause() string {
 	const look = "look for busy processors, or measure longer phases"
-	switch l := w.StandsOut; {
-	case l != nil:
-		return fmt.Sprintf("%s (%s) stands out; look at that link", l.Link, l.Direction)
+	switch {
+	case len(w.Causes) > 0:
+		return w.slow()
 	case w.of.Mode != modes.Sync:
-		return "no link stands out; without phases messages wait for each other, which a plan (schedule: fors) avoids"
+		return "nobody stands out; without phases messages wait for each other, which a plan (schedule: fors) avoids"
 	case w.Barriers > w.Transfers:
-		return "most of it in barriers, and no link stands out; " + look
+		return "most of it in barriers, and nobody stands out; " + look
 	}
-	return "most of it in transfers, and no link stands out; " + look
+	return "most of it in transfers, and nobody stands out; " + look
+}
+
+// slow says who is slow.
+func (w *Why) slow() string {
+	return show.And(lists.Of(w.Causes, func(c attribution.Cause) string { return c.Text(0) }))
 }
 
 func writeText(out io.Writer, cases []*Why) error {
@@ -80,13 +86,6 @@ func (w *Why) writeText(to *bytes.Buffer) {
 		table(to, "Phases that took most longer than predicted, with their barriers", rows)
 	}
 	w.pairs(to, w.of)
-	if len(w.Links) > 0 {
-		rows := [][]string{{"link", "direction", "pairs", "more"}}
-		for _, l := range w.Links {
-			rows = append(rows, []string{l.Link, l.Direction, fmt.Sprint(l.Pairs), more(l.Longer)})
-		}
-		table(to, "Links whose pairs took most longer, in the mean", rows)
-	}
 }
 
 func (w *Why) sentences(to *bytes.Buffer, c results.Case) {
@@ -98,10 +97,10 @@ func (w *Why) sentences(to *bytes.Buffer, c results.Case) {
 	case c.Mode == modes.Ordered:
 		fmt.Fprintf(to, "A send port waited %s of it for tokens.\n", ms(w.Tokens))
 	}
-	if l := w.StandsOut; l != nil {
-		fmt.Fprintf(to, "%s (%s) stands out: fragments of its %d pairs took %s, all others %s.\n", l.Link, l.Direction, l.Pairs, more(l.Longer), more(l.Others))
-	} else if len(w.Links) > 0 {
-		fmt.Fprintln(to, "No link stands out.")
+	if len(w.Causes) > 0 {
+		fmt.Fprintf(to, "%s.\n", w.slow())
+	} else if len(w.Pairs) > 0 {
+		fmt.Fprintln(to, "Nobody stands out.")
 	}
 	if l := w.Longest; l != nil && (len(l.Events) > 0 || l.Sec > 2*w.Measured) {
 		fmt.Fprintf(to, "The longest, exchange %d, took %s, from %.2f s on", l.Exchange, ms(l.Sec), l.Begin)

@@ -12,6 +12,7 @@ import (
 	"evbench/internal/lists"
 	"evbench/plan"
 	"evbench/results"
+	"evbench/results/attribution"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -33,15 +34,14 @@ type Why struct {
 	Transfers float64 `json:"transfers_s"`
 	// Longest is the exchange that took longest; nil without phases.
 	Longest *Longest `json:"longest,omitempty"`
-	// StandsOut is the link that explains slow pairs; nil where none does.
-	StandsOut *StandsOut `json:"stands_out,omitempty"`
+	// Causes are who is slow; none where nobody is.
+	Causes []attribution.Cause `json:"causes,omitempty"`
 	// Tokens is how long a server's send port was idle, waiting for tokens, in an exchange, the
 	// mean over servers, assuming equal fragments; 0 unless the case is ordered.
 	Tokens float64 `json:"tokens_s,omitempty"`
 
 	Phases []PhaseCost `json:"phases,omitempty"` // those that took most longer, first
 	Pairs  []PairCost  `json:"pairs"`            // likewise, by the time of a fragment
-	Links  []LinkCost  `json:"links,omitempty"`  // likewise, the mean over the pairs that use the link
 }
 
 // A Longest is an exchange, and the link events between its begin and end.
@@ -50,12 +50,6 @@ type Longest struct {
 	Begin    float64             `json:"begin_s"`
 	Sec      float64             `json:"s"`
 	Events   []results.LinkEvent `json:"link_events,omitempty"`
-}
-
-// A StandsOut is a link whose pairs took much longer than predicted, unlike neighbouring links.
-type StandsOut struct {
-	LinkCost
-	Others float64 `json:"others_s"` // how much longer all other pairs took, the mean
 }
 
 // A PhaseCost is a phase, counted from 0: its measured and predicted transfers, and its barrier,
@@ -85,15 +79,6 @@ type PairCost struct {
 	// Tokens is the mean time for which the sender was idle before, waiting for tokens; 0 unless
 	// the case is ordered.
 	Tokens float64 `json:"tokens_s,omitempty"`
-}
-
-// A LinkCost is how much longer than predicted fragments over a link took on average.
-type LinkCost struct {
-	Link      string  `json:"link"`
-	Direction string  `json:"direction"`
-	Longer    float64 `json:"longer_s"`
-	Pairs     int     `json:"pairs"`
-	ways      int     // of these pairs
 }
 
 // A way is a pair with the spine of its fragment in the trace; -1: the spine of the plan.
@@ -342,56 +327,47 @@ func (a *account) ordered(all []*Slice) {
 }
 
 func (a *account) rankPairs() {
-	type sums struct {
-		longer float64
-		ways   int
-		pairs  map[PairOf]bool
-	}
-	byWire, total := map[topology.Wire]*sums{}, sums{}
 	for _, x := range slices.SortedFunc(maps.Keys(a.pairs), way.compare) {
 		c := PairCost{PairOf: x.PairOf, Measured: mean(a.pairs[x]), Predicted: a.expect[x.PairOf]}
-		total.longer += c.Measured - c.Predicted
-		total.ways++
-		for _, w := range a.of(x) {
-			if byWire[w] == nil {
-				byWire[w] = &sums{pairs: map[PairOf]bool{}}
-			}
-			byWire[w].longer += c.Measured - c.Predicted
-			byWire[w].ways++
-			byWire[w].pairs[x.PairOf] = true
-		}
 		c.Path = a.pathOf(x)
 		c.Tokens = mean(a.waited[x])
 		a.Pairs = append(a.Pairs, c)
 	}
+	a.Causes = attribution.Find(a.evidence())
 	a.Pairs = worst(a.Pairs, notable*a.fragment, func(p PairCost) float64 { return p.Measured - p.Predicted },
 		func(x, y PairCost) int { return cmp.Or(x.Src-y.Src, x.Dst-y.Dst, cmp.Compare(x.Path, y.Path)) })
-	for w, s := range byWire {
-		link, direction := a.tree.WireName(w)
-		a.Links = append(a.Links, LinkCost{link, direction, s.longer / float64(s.ways), len(s.pairs), s.ways})
+}
+
+// evidence is what the pairs tell of who is slow; nothing without the plan.
+func (a *account) evidence() (e attribution.Evidence) {
+	if a.plan == nil {
+		return e
 	}
-	a.Links = worst(a.Links, notable*a.fragment, func(l LinkCost) float64 { return l.Longer },
-		func(x, y LinkCost) int {
-			return cmp.Or(cmp.Compare(x.Link, y.Link), cmp.Compare(x.Direction, y.Direction))
-		})
-	if len(a.Links) > 0 {
-		l := a.Links[0]
-		others := (total.longer - l.Longer*float64(l.ways)) / float64(max(1, total.ways-l.ways))
-		if l.Longer >= considerable*a.fragment && l.Longer >= apart*others {
-			a.StandsOut = &StandsOut{l, others}
+	e.Timed = a.Why.of.Mode != modes.Unsync // whose requests wait for each other
+	for r := range a.tree.Servers() {
+		e.Names = append(e.Names, a.tree.HostName(r))
+	}
+	for _, x := range slices.SortedFunc(maps.Keys(a.pairs), way.compare) {
+		took := a.pairs[x]
+		p := attribution.Pair{Src: a.ranks[x.Src], Dst: a.ranks[x.Dst], Bytes: 1, Messages: len(took), Longest: slices.Max(took)}
+		for _, sec := range took {
+			p.Sec += sec
+			p.Expected += a.expect[x.PairOf]
 		}
+		path := x.spine
+		if !a.traced {
+			path = a.plan.Path(p.Src, p.Dst)
+		}
+		if way, known := (attribution.Planned{Plan: a.plan}).Through(p.Src, p.Dst, path); known {
+			p.Way = way
+		}
+		e.Pairs = append(e.Pairs, p)
 	}
+	return e
 }
 
 // notable is the least excess that counts, as a share of a fragment's time.
 const notable = 0.005
-
-// A link stands out where its pairs took longer by this share of a fragment's time, and by this
-// multiple of the excess of all others.
-const (
-	considerable = 0.1
-	apart        = 4.0
-)
 
 // worst returns the elements that took longer by at least least, the worst first, at most Most.
 func worst[T any](all []T, least float64, longer func(T) float64, compare func(x, y T) int) []T {

@@ -56,6 +56,8 @@ type Result struct {
 	Limit string `json:"limit,omitempty"`
 	// Hosts are those of the ranks, in their order; nil where the output does not name them.
 	Hosts []string `json:"-"`
+	// Slow says who was slow in a run of ours, as a clause; "" for nobody.
+	Slow string `json:"slow,omitempty"`
 	// Doubt says why a run of ours does not tell, "" where it does.
 	Doubt string `json:"-"`
 	// Notes are facts that the numbers do not show.
@@ -342,6 +344,14 @@ func readOwn(data []byte, o Options) (*Result, error) {
 	if c.Simulated != "" {
 		r.What += ", simulated"
 	}
+	if r.Slow = c.Culprits(); r.Slow == "" && o.Case == "" {
+		for _, x := range s.Cases { // who is slow in another case, is so in this one
+			r.Slow = cmp.Or(r.Slow, x.Culprits())
+		}
+	}
+	if n := lists.Many(s.Cases, func(x results.Case) bool { return !x.Control }); o.Case == "" && n > 1 {
+		r.note("of %d cases %s is the fastest; --case chooses another", n, c.Name)
+	}
 	for _, x := range s.Cases {
 		if x.Control && !x.Valid && len(x.Reasons) > 0 {
 			reason, _, _ := strings.Cut(x.Reasons[0], ": ")
@@ -357,19 +367,23 @@ func readOwn(data []byte, o Options) (*Result, error) {
 	return r, nil
 }
 
-// ownCase returns the case of a name, or the only one that is not a control.
+// ownCase returns the case of a name, or of those that are no control the fastest, where all have the same dead links.
 func ownCase(cases []results.Case, name string) (found results.Case, err error) {
 	var names, open []string
+	alike := true
 	for _, c := range cases {
 		names = append(names, c.Name)
 		if name == "" && c.Control || name != "" && c.Name != name {
 			continue
 		}
-		found = c
+		alike = alike && (len(open) == 0 || slices.Equal(c.Failures, found.Failures) && c.Valid)
+		if len(open) == 0 || c.MeasuredEfficiency > found.MeasuredEfficiency {
+			found = c
+		}
 		open = append(open, c.Name)
 	}
 	switch {
-	case len(open) == 1:
+	case len(open) == 1, len(open) > 1 && name == "" && alike:
 		return found, nil
 	case len(open) == 0 && name != "":
 		return found, fmt.Errorf("no case %q; there are %s", short(name), strings.Join(names, ", "))
@@ -380,7 +394,7 @@ func ownCase(cases []results.Case, name string) (found results.Case, err error) 
 	case name != "":
 		return found, fmt.Errorf("case %s is there %d times", name, len(open))
 	}
-	return found, fmt.Errorf("several cases: choose one with --case: %s", strings.Join(open, ", "))
+	return found, fmt.Errorf("several cases with other dead links: choose one with --case: %s", strings.Join(open, ", "))
 }
 
 // Pairs are rates between each two ends of a benchmark.
