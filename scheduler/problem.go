@@ -28,7 +28,7 @@ type Link struct {
 	Share float64
 }
 
-// Paths are the candidate paths of messages. Tables have One, known source ports are Listed.
+// Paths are the candidate paths of messages: of a tree its Lanes, of tables One, of known source ports those Listed.
 type Paths interface {
 	// Count is how many candidates a message has.
 	Count(src, dst int) int

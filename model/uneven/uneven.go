@@ -58,7 +58,7 @@ func Build(t *topology.Tree, o plan.Options, r topology.Rates) (*plan.Plan, *Slo
 			return p, p.Cost(plan.Equal, 0).Duration, nil
 		}
 		if slow := len(r.Hosts)+len(r.Slow) > 0; slow || p.Gap() > 0 {
-			if shared := Share(p.Schedule, t, p.Rates); shared != p.Schedule {
+			if shared := order.Share(p.Schedule, t, p.Rates); shared != p.Schedule {
 				if p.Schedule = shared; slow {
 					p.Bound = scheduler.Bound{} // which is of phases without shared links
 				}
@@ -90,7 +90,7 @@ func Build(t *topology.Tree, o plan.Options, r topology.Rates) (*plan.Plan, *Slo
 	s.Time = p.Cost(plan.Equal, o.Seed).Duration
 	s.proof = by
 	if p.Schedule != nil {
-		if b := exchange(p.Schedule, t, topology.Rates{Hosts: r.Hosts}, p.Schedule.Meets, true).Bound(); b.Steps >= s.Least {
+		if b := order.OfHosts(p.Schedule, t, r.Hosts).Bound(); b.Steps >= s.Least {
 			s.Least, s.proof = b.Steps, hostProof(t, r.Hosts, b)
 		}
 	}
@@ -131,86 +131,6 @@ func hostProof(t *topology.Tree, slow []topology.SlowHost, b order.Bound) proof 
 		p.why = append(p.why, "other hosts have more messages for slow hosts, or in phases without them")
 	}
 	return p
-}
-
-// exchange is the messages that meet of a pinned schedule over its paths or, with hosts alone, over the cables of servers.
-func exchange(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, meets func(src, dst int) bool, hosts bool) *order.Exchange {
-	n, leaf := t.Servers(), t.LeafOfRanks()
-	links := slices.Repeat([]scheduler.Link{scheduler.LinkOf(1)}, 2*n+t.AllWires())
-	for _, h := range r.Hosts {
-		links[h.Rank], links[n+h.Rank] = scheduler.HostLink(h.Share), scheduler.HostLink(h.Share)
-	}
-	for _, x := range r.Slow {
-		w := 2*n + int(t.UpWire(x.Link))
-		links[w], links[w+1] = scheduler.LinkOf(x.Share), scheduler.LinkOf(x.Share)
-	}
-	var wires []topology.Wire
-	return order.New(&scheduler.Problem{Hosts: n, Links: links, Meets: meets, Paths: scheduler.One(func(to []int32, src, dst int) []int32 {
-		if hosts || leaf[src] == leaf[dst] {
-			return to
-		}
-		_, spine := s.At(src, dst)
-		wires = t.Between(wires[:0], leaf[src], leaf[dst], t.PathOf(spine, s.Top(src, dst)))
-		return append(to, lists.Of(wires, func(w topology.Wire) int32 { return int32(2*n) + int32(w) })...)
-	})}, nil)
-}
-
-// phased is a schedule as one of the messages of exchange.
-func phased(p *order.Exchange, s *scheduler.Schedule) *scheduler.Plan {
-	x := scheduler.NewPlan(s.Ranks, s.Name)
-	x.Phases = s.Phases
-	for m := range s.All() {
-		if p.Meets(m.Src, m.Dst) {
-			x.Phase[m.Src*s.Ranks+m.Dst] = int32(m.Phase)
-		}
-	}
-	return x
-}
-
-// Share returns a pinned schedule with the same paths that takes less time where links or hosts are slow: slow messages share
-// phases, and in these others share links. It returns s itself if it finds none.
-func Share(s *scheduler.Schedule, t *topology.Tree, r topology.Rates) *scheduler.Schedule {
-	steps := 0
-	if s.Ranks > shareRanks {
-		if len(r.Hosts)+len(r.Slow) == 0 {
-			return s
-		}
-		steps = -1
-	}
-	p := exchange(s, t, r, s.Meets, false)
-	first := phased(p, s)
-	if steps < 0 && p.Time(first) <= nearly*p.Bound().Steps {
-		return s
-	}
-	x := p.Shorter(first, steps)
-	if x == first {
-		return s
-	}
-	out := scheduler.FromMessages(s.Name, t, true, func(yield func(scheduler.Message) bool) {
-		for m := range s.All() {
-			m.Phase = x.At(m.Src, m.Dst)
-			if !yield(m) {
-				return
-			}
-		}
-	})
-	out.Moved = s.Moved
-	return out
-}
-
-// shareRanks is up to how many servers phases are shared by a search of a second or two. In larger trees steps are filled once,
-// unless the time is nearly that of the bound.
-const (
-	shareRanks = 400
-	nearly     = 1.02
-)
-
-// Time returns how long a pinned schedule takes where links or hosts are slow: a phase lasts as long as its slowest link
-// needs for what it carries. phases are those that have messages, of those that there are.
-func Time(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, there func(src, dst int) bool) (phases int, time float64) {
-	p := exchange(s, t, r, func(src, dst int) bool { return s.Meets(src, dst) && there(src, dst) }, false)
-	x := phased(p, s).Squeezed()
-	return x.Phases, p.Time(x)
 }
 
 // Around builds several plans and returns the fastest: with all slow links in use, and without the

@@ -12,6 +12,7 @@ import (
 	"evbench/model/uneven"
 	"evbench/plan"
 	"evbench/scheduler"
+	planner "evbench/scheduler/order"
 	"evbench/site/engines"
 	"evbench/site/engines/minmax"
 	"evbench/site/lft"
@@ -51,7 +52,7 @@ func TestAtTheBound(t *testing.T) {
 
 // Of random networks of two and three levels with slow hosts, whose cables carry 1 to 4 messages, no plan takes less than
 // the bound of all plans in phases, also of those whose messages share links, and nearly all take no more; the answer and
-// the line below it agree. Of 300, 280 are at the bound, and 8 more than 4 % and two message times above.
+// the line below it agree. Of 300, 284 are at the bound, and 7 more than 4 % and two message times above.
 func TestSlowHostsAtTheBound(t *testing.T) {
 	n, far := map[bool]int{}, 0
 	for seed := range uint64(expect.Samples(300, 25)) {
@@ -91,7 +92,7 @@ func TestSlowHostsAtTheBound(t *testing.T) {
 		_, s, err := uneven.Build(p.Tree, plan.Options{Schedule: "fors"}, r)
 		what := fmt.Sprintf("seed %d: %s × %d, %d, mixed %t, %d hosts at %g", seed, form, low, high, mixed, len(r.Hosts), share)
 		expect.MustTrue(t, err == nil && s.Time >= s.Least-1e-9, "%s: %v, %+v", what, err, s)
-		_, time := uneven.Time(first, p.Tree, r, first.Meets)
+		_, time := planner.TimeOf(first, p.Tree, r, first.Meets)
 		expect.MustTrue(t, s.Time <= time+1e-9, "%s: %+v", what, s)
 		optimal := math.Abs(s.Time-s.Least) < 1e-6
 		n[optimal]++
@@ -108,7 +109,7 @@ func TestSlowHostsAtTheBound(t *testing.T) {
 		}
 	}
 	t.Logf("at the bound: %v, %d more than 4 %% and two message times above", n, far)
-	expect.True(t, n[false] <= expect.Samples(20, 4) && far <= expect.Samples(8, 2), "at the bound: %v, far %d", n, far)
+	expect.True(t, n[false] <= expect.Samples(16, 4) && far <= expect.Samples(7, 2), "at the bound: %v, far %d", n, far)
 }
 
 // slowTree returns a whole tree, and the rates where some of its hosts have a share of the link rate.
@@ -165,8 +166,7 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// Of 42 random trees with slow hosts one plan at most is longer than an order over plain tables, which the command plan
-// takes then.
+// Of 42 random trees with slow hosts no plan is longer than an order over plain tables.
 func TestSlowTreesBesideTables(t *testing.T) {
 	longer, shorter, all := 0, 0, 0
 	for seed := range uint64(42) {
@@ -198,5 +198,5 @@ func TestSlowTreesBesideTables(t *testing.T) {
 		}
 	}
 	t.Logf("of %d plans of trees %d are longer, %d shorter than orders over min-hop tables", all, longer, shorter)
-	expect.True(t, all >= 38 && longer <= 1, "%d of %d longer", longer, all)
+	expect.True(t, all >= 38 && longer == 0, "%d of %d longer", longer, all)
 }

@@ -2,9 +2,11 @@ package balance_test
 
 import (
 	"fmt"
+	"math"
 
 	"evbench/scheduler"
 	"evbench/scheduler/balance"
+	"evbench/topology"
 )
 
 // Two leaves of two hosts each and three spines. Each message between leaves knows a port for each spine.
@@ -32,4 +34,20 @@ func ExampleMake() {
 	// Output:
 	// 3 phases, no plan has fewer than 3
 	// in phase 1 host 0 sends to host 2 through spine 0
+}
+
+// Four leaves of four hosts and four spines, one of which has lost the cable to the first leaf: 48 messages of its hosts
+// pass three cables, 16 each.
+func ExampleMake_tree() {
+	tree, err := topology.New(topology.Options{Ports: 4, Leaves: 4})
+	if err != nil {
+		panic(err)
+	}
+	if tree, err = tree.Without(topology.Link{Leaf: 0, Spine: 1}); err != nil {
+		panic(err)
+	}
+	p := scheduler.OfTree(tree, topology.Rates{})
+	fmt.Printf("%d phases, no plan has fewer than %g\n", balance.Make(p, 0).Phases, math.Ceil(p.Least().Time))
+	// Output:
+	// 16 phases, no plan has fewer than 16
 }

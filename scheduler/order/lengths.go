@@ -214,7 +214,7 @@ func (p *Exchange) greedyIn(x profile) (*scheduler.Plan, []float64) {
 
 // settleIn places all messages in the first n steps of some lengths, or returns nil.
 func (p *Exchange) settleIn(s *scheduler.Plan, need, lengths []float64, n, limit int) *scheduler.Plan {
-	e := p.ejector(s, lengths, nil)
+	e := p.ejector(s, lengths, slices.Clone(p.path))
 	if e == nil {
 		return nil
 	}
@@ -227,7 +227,7 @@ func (p *Exchange) settleIn(s *scheduler.Plan, need, lengths []float64, n, limit
 	if !e.settle(limit) {
 		return nil
 	}
-	e.s.Phases, e.s.Made = n, "ejection"
+	e.s.Phases, e.s.Path, e.s.Made = n, e.path, "ejection"
 	return e.s.Squeezed()
 }
 

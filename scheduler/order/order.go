@@ -225,7 +225,7 @@ func (p *Exchange) walk(s *scheduler.Plan, onlyFree bool) (time float64, free bo
 			src, dst := int(m)/s.Hosts, int(m)%s.Hosts
 			add(int32(src))
 			add(int32(p.Hosts + dst))
-			for _, l := range p.Between(src, dst) {
+			for _, l := range p.way(s, src, dst) {
 				add(l)
 			}
 		}
@@ -237,6 +237,15 @@ func (p *Exchange) walk(s *scheduler.Plan, onlyFree bool) (time float64, free bo
 		free = free && longest <= 1
 	}
 	return time, free
+}
+
+// way are the links between switches that a message passes in a plan.
+func (p *Exchange) way(s *scheduler.Plan, src, dst int) []int32 {
+	if s.Path == nil {
+		return p.Between(src, dst)
+	}
+	m := src*p.Hosts + dst
+	return p.candidates.Of(m, int(s.Path[m]))
 }
 
 // slow reports whether a link is slower than a message.

@@ -3,6 +3,7 @@ package judge
 import (
 	"evbench/model/uneven"
 	"evbench/scheduler"
+	"evbench/scheduler/order"
 	"evbench/site/network"
 	"evbench/topology"
 )
@@ -60,7 +61,7 @@ func (v *Verdict) planned(f *fabric, faults []fault) {
 			return nil, 0, err
 		}
 		if len(r.Hosts)+len(r.Slow) > 0 || s.Phases > b.Phases {
-			s = uneven.Share(s, t, r)
+			s = order.Share(s, t, r)
 		}
 		p := &Planned{Schedule: s.Name, made: s}
 		p.Phases, p.Efficiency = f.time(s, r)
@@ -85,6 +86,6 @@ func (f *fabric) time(s *scheduler.Schedule, r topology.Rates) (phases int, effi
 	if f.even && f.traffic.plain() {
 		return s.Phases, float64(f.traffic.most) / float64(s.Phases)
 	}
-	phases, time := uneven.Time(s, f.tree, r, func(src, dst int) bool { return f.traffic.size(f.job[src], f.job[dst]) > 0 })
+	phases, time := order.TimeOf(s, f.tree, r, func(src, dst int) bool { return f.traffic.size(f.job[src], f.job[dst]) > 0 })
 	return phases, float64(f.traffic.most) / time
 }
