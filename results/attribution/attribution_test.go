@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -99,6 +100,21 @@ func draw(r *rand.Rand, f fat, noise float64, faults ...fault) Evidence {
 	return e
 }
 
+// kind is a row of the table of faults.
+func (x fault) kind() string {
+	where := "cable between switches"
+	if strings.HasPrefix(x.name, "server") {
+		where = "server"
+	}
+	switch {
+	case x.share > 0:
+		return fmt.Sprintf("%s, rate %.0f %%", where, 100*x.share)
+	case x.loss > 0:
+		return where + ", losses"
+	}
+	return where + ", waits"
+}
+
 func over(name string) func(f fat, src, dst int) bool {
 	return func(f fat, src, dst int) bool {
 		way, _ := fat{f.ports, f.leaves, false}.Way(src, dst)
@@ -144,18 +160,26 @@ func cable(name string) string {
 func TestOnePlantedFault(t *testing.T) {
 	f, right := fat{ports: 4, leaves: 4}, 0
 	const seeds = 200
+	count := map[string][3]int{} // by kind: right, nobody, another
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 59))
 		x := planted(r, f)
 		got := Find(draw(r, f, 0.02+0.06*r.Float64(), x))
+		n := count[x.kind()]
 		switch {
 		case len(got) == 1 && got[0].names(x):
+			n[0]++
 			right++
 		case len(got) > 0:
+			n[2]++
 			t.Errorf("seed %d: %s (rate %.2f, waits %.2f, losses %.2f) was taken for %+v", seed, x.name, x.share, x.rare, x.loss, got)
 		default:
-			t.Logf("seed %d: %s (rate %.2f, waits %.2f, losses %.2f): nobody", seed, x.name, x.share, x.rare, x.loss)
+			n[1]++
 		}
+		count[x.kind()] = n
+	}
+	for _, kind := range slices.Sorted(maps.Keys(count)) {
+		t.Logf("%-33s | right %3d | nobody %3d | another %d", kind, count[kind][0], count[kind][1], count[kind][2])
 	}
 	if t.Logf("%d of %d right", right, seeds); right < 9*seeds/10 {
 		t.Errorf("%d of %d right", right, seeds)

@@ -70,8 +70,8 @@ type sum struct{ n, x, xx float64 }
 
 func (s *sum) add(x float64)    { s.n, s.x, s.xx = s.n+1, s.x+x, s.xx+x*x }
 func (s sum) less(o sum) sum    { return sum{s.n - o.n, s.x - o.x, s.xx - o.xx} }
-func (s sum) mean() float64     { return s.x / s.n }
-func (s sum) variance() float64 { return max(0, s.xx/s.n-s.mean()*s.mean()) }
+func (s sum) mean() float64     { return s.x / max(1, s.n) }
+func (s sum) variance() float64 { return max(0, s.xx/max(1, s.n)-s.mean()*s.mean()) }
 
 // totals add up what all open pairs show.
 type totals struct{ y, again sum }
@@ -129,10 +129,7 @@ func (s *search) effect(pairs []int) (mean, err float64) {
 			in.add(min(most, s.excess[i]))
 		}
 	}
-	if in.n == 0 {
-		return 0, 0
-	}
-	return in.mean(), math.Sqrt(in.variance() / in.n)
+	return in.mean(), math.Sqrt(in.variance() / max(1, in.n))
 }
 
 // material reports whether a candidate slows so much that it is worth a name.
@@ -291,20 +288,23 @@ func (s *search) describe(c *Cause, of candidate, control bool) {
 
 // enough returns the causes that are far likelier than anything that is left: a pattern that they do not explain
 // has another cause, such as ways that are not those of the tables. Where one is always slow, most of the slow pairs
-// must be explained.
+// must be explained, or most of their excess: those of its partners are a little late.
 func (s *search) enough(causes []Cause) []Cause {
 	all := s.totals(lists.Count[int](len(s.Pairs)))
 	left := lists.Most(s.all, func(c candidate) float64 { return s.gain(c, all) })
-	var slow, rest float64
+	const mostExcess = 2 // a single long wait is one pair's
+	var slow, rest, excess, open float64
 	for i := range s.Pairs {
 		if s.slow(i) && s.again[i] == 0 {
-			if slow++; s.open[i] {
-				rest++
+			x := min(s.excess[i], mostExcess)
+			slow, excess = slow+1, excess+x
+			if s.open[i] {
+				rest, open = rest+1, open+x
 			}
 		}
 	}
 	return lists.Where(causes, func(c Cause) bool {
-		return c.Stops > 0 || c.score >= clearly*left && (c.AtTimes || c.Share == 0 || rest <= (1-explained)*slow)
+		return c.Stops > 0 || c.score >= clearly*left && (c.AtTimes || c.Share == 0 || rest <= (1-explained)*slow || open <= (1-explained)*excess)
 	})
 }
 
