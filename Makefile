@@ -12,7 +12,7 @@ MPICC      ?= mpicc
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 NFPM        = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
 
-.PHONY: bench build check install dist image test-image test test-slurm test-rdma referee referee-flit perf bench-barrier bench-peers pack-peers noise soak reproduce table golden fuzz clean
+.PHONY: bench build check install dist image test-image test test-slurm test-rdma culprits referee referee-flit perf bench-barrier bench-peers pack-peers noise soak reproduce table golden fuzz clean
 
 bench: build
 	@fabric=lab; bin/evbench lab doctor --quiet || { fabric=emulate; \
@@ -53,6 +53,10 @@ test-slurm: build
 # Transport rdma over soft-RoCE, in a guest that QEMU runs; skipped where that is not here.
 test-rdma:
 	GO='$(GO)' scripts/test-rdma
+
+# Faults in a lab that ssh reaches, and whom run names; root. FAULTS='stop cpu' only those.
+culprits: build
+	scripts/culprits $(FAULTS)
 
 # Our forwarding tables beside those of the real OpenSM, entry by entry.
 referee:
