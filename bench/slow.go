@@ -7,6 +7,7 @@ import (
 
 	"evbench/results"
 	"evbench/results/attribution"
+	"evbench/results/culprit"
 )
 
 // keepServers keeps what each server noted of itself. Where a process is several servers, its stops are nobody's.
@@ -41,7 +42,7 @@ func (r *runner) lookAt(m *measured) {
 	if len(m.failovers) > 0 || len(m.events) > 0 || m.Plan.Tree == nil { // its ways changed
 		return
 	}
-	e := results.Slowness(m.Plan, m.Mode, m.outcome.Span.Seconds(), pairs, servers, r.controlled())
+	e := culprit.Evidence(m.Plan, m.Mode, m.outcome.Span.Seconds(), pairs, servers, r.controlled())
 	s := r.slow[m.Name]
 	if s == nil {
 		s = &slowness{}

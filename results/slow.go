@@ -1,13 +1,8 @@
 package results
 
 import (
-	"bytes"
-	"slices"
-
-	"evbench/builder/modes"
 	"evbench/internal/lists"
 	"evbench/internal/show"
-	"evbench/plan"
 	"evbench/results/attribution"
 )
 
@@ -61,78 +56,6 @@ func CountOf(server int, waited float64, l *Load) ServerCount {
 	c.Stops, c.StoodSec, c.LongestStopSec, c.FirstStopSec = l.Stops, l.StoodSec, l.LongestStopSec, l.FirstStopSec
 	c.RunDelaySec, c.PressureSec, c.MemorySec, c.Errors = known(l.RunDelaySec)+known(l.StealSec), known(l.PressureSec), known(l.MemorySec), l.Errors
 	return c
-}
-
-// Slowness is what a slice shows of who is slow, with nothing but its pairs and servers. control is the position of
-// the server whose cable control messages take, too, -1 for none.
-func Slowness(p *plan.Plan, mode modes.Mode, sec float64, pairs []PairCount, servers []ServerCount, control int) attribution.Evidence {
-	t := p.Tree
-	e := attribution.Evidence{Timed: mode == modes.Sync, Sec: sec, Ways: attribution.Planned{Plan: p}}
-	ranks := map[int]int{}
-	for r := range t.Servers() {
-		ranks[t.Position(r)], e.Names = r, append(e.Names, t.HostName(r))
-	}
-	loads := attribution.Planned{Plan: p}.Loads()
-	for _, x := range pairs {
-		src, known := ranks[x.Src]
-		dst, also := ranks[x.Dst]
-		if !known || !also {
-			continue
-		}
-		y := attribution.Pair{Src: src, Dst: dst, Bytes: x.Bytes, Sec: x.Sec, Longest: x.LongestSec, Messages: int(x.Messages), Resent: x.Resent}
-		if loads != nil {
-			y.Expected = max(1, loads[src*t.Servers()+dst]) * float64(x.Bytes)
-		}
-		e.Pairs = append(e.Pairs, y)
-	}
-	if len(servers) != t.Servers() {
-		return e
-	}
-	e.Servers = make([]attribution.Server, t.Servers())
-	for _, x := range servers {
-		r, ok := ranks[x.Server]
-		if !ok {
-			continue
-		}
-		e.Servers[r] = attribution.Server{
-			Stops: int(x.Stops), Stood: max(0, x.StoodSec-x.RunDelaySec), Longest: x.LongestStopSec, First: x.FirstStopSec,
-			Control: x.Server == control, Errors: x.Errors,
-		}
-	}
-	return e
-}
-
-// Against returns who is slower in a case of a run than it was in another run, beside all others; nobody where one of
-// them has not counted its pairs in phases. Plans are read from the texts of the run.
-func Against(base, run *Run, name string) []attribution.Cause {
-	p, err := plan.Read(bytes.NewReader(run.Plans[name]))
-	if err != nil {
-		return nil
-	}
-	was := map[[2]int]PairCount{}
-	for _, x := range base.Merge().Pairs {
-		if x.Case == name {
-			was[[2]int{x.Src, x.Dst}] = x
-		}
-	}
-	of := func(c Case) bool { return c.Name == name && c.Mode == modes.Sync }
-	if !slices.ContainsFunc(base.Summary.Cases, of) || !slices.ContainsFunc(run.Summary.Cases, of) {
-		return nil
-	}
-	pairs := lists.Where(run.Merge().Pairs, func(x PairCount) bool { return x.Case == name })
-	e := Slowness(p, modes.Sync, 0, pairs, nil, -1)
-	if len(e.Pairs) != len(was) {
-		return nil
-	}
-	for i := range e.Pairs {
-		y := &e.Pairs[i]
-		x := was[[2]int{p.Tree.Position(y.Src), p.Tree.Position(y.Dst)}]
-		if x.Bytes == 0 || x.Sec == 0 {
-			return nil
-		}
-		y.Expected = x.Sec / float64(x.Bytes) * float64(y.Bytes)
-	}
-	return attribution.Find(e)
 }
 
 // Culprits says who is slow in a case, as a clause; "" for nobody.

@@ -13,6 +13,7 @@ import (
 	"evbench/plan"
 	"evbench/results"
 	"evbench/results/attribution"
+	"evbench/results/culprit"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -358,7 +359,7 @@ func (a *account) evidence() (e attribution.Evidence) {
 		if !a.traced {
 			path = a.plan.Path(p.Src, p.Dst)
 		}
-		if way, known := (attribution.Planned{Plan: a.plan}).Through(p.Src, p.Dst, path); known {
+		if way, known := (culprit.Planned{Plan: a.plan}).Through(p.Src, p.Dst, path); known {
 			p.Way = way
 		}
 		e.Pairs = append(e.Pairs, p)

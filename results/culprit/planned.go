@@ -1,7 +1,8 @@
-package attribution
+package culprit
 
 import (
 	"evbench/plan"
+	"evbench/results/attribution"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -9,12 +10,12 @@ import (
 // Planned are the ways of a plan.
 type Planned struct{ *plan.Plan }
 
-// Way implements Ways.
-func (p Planned) Way(src, dst int) (wires []Wire, known bool) {
+// Way implements attribution.Ways.
+func (p Planned) Way(src, dst int) (wires []attribution.Wire, known bool) {
 	if p.Over != nil {
 		for _, w := range p.Over.Way(nil, src, dst) {
 			cable, direction := p.Over.WireName(int(w))
-			wires = append(wires, Wire{From: cable, To: direction, Cable: cable})
+			wires = append(wires, attribution.Wire{From: cable, To: direction, Cable: cable})
 		}
 		return wires, len(wires) > 0
 	}
@@ -22,10 +23,10 @@ func (p Planned) Way(src, dst int) (wires []Wire, known bool) {
 }
 
 // Through returns the way of a message over a path, and whether that is one.
-func (p Planned) Through(src, dst, path int) (wires []Wire, known bool) {
+func (p Planned) Through(src, dst, path int) (wires []attribution.Wire, known bool) {
 	t := p.Tree
 	if known = path >= 0 && path < t.Paths() || t.Leaf(src) == t.Leaf(dst); !known {
-		return []Wire{p.atServer(src, true), p.atServer(dst, false)}, false
+		return []attribution.Wire{p.atServer(src, true), p.atServer(dst, false)}, false
 	}
 	for _, w := range t.Path(nil, src, dst, path) {
 		switch w {
@@ -40,22 +41,22 @@ func (p Planned) Through(src, dst, path int) (wires []Wire, known bool) {
 	return wires, true
 }
 
-func (p Planned) atServer(rank int, up bool) Wire {
+func (p Planned) atServer(rank int, up bool) attribution.Wire {
 	host, leaf := p.Tree.HostName(rank), p.Tree.SwitchName(p.Tree.Leaf(rank))
 	if up {
-		return Wire{From: host, To: leaf, Cable: host + "-" + leaf}
+		return attribution.Wire{From: host, To: leaf, Cable: host + "-" + leaf}
 	}
-	return Wire{From: leaf, To: host, Cable: host + "-" + leaf}
+	return attribution.Wire{From: leaf, To: host, Cable: host + "-" + leaf}
 }
 
-func (p Planned) between(w topology.Wire) Wire {
+func (p Planned) between(w topology.Wire) attribution.Wire {
 	t, id := p.Tree, int(w)/2
 	if id >= t.LowerLinks()+t.Servers() {
 		id -= t.Servers()
 	}
 	l := t.LinkOf(id)
 	low, high := t.Ends(l)
-	x := Wire{From: t.SwitchName(low.Switch), To: t.SwitchName(high.Switch), Cable: t.LinkName(l)}
+	x := attribution.Wire{From: t.SwitchName(low.Switch), To: t.SwitchName(high.Switch), Cable: t.LinkName(l)}
 	if w%2 == 1 {
 		x.From, x.To = x.To, x.From
 	}

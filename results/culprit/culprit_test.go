@@ -1,4 +1,4 @@
-package results_test
+package culprit_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"evbench/builder/modes"
 	"evbench/plan"
 	"evbench/results"
+	"evbench/results/culprit"
 	"evbench/scheduler/schedules"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
@@ -40,7 +41,7 @@ func TestAgainst(t *testing.T) {
 		base, now float64
 		want      string
 	}{{1, 1.3, "server5 or its cable to leaf1"}, {1.3, 1.3, ""}, {1, 1, ""}} {
-		got := results.Against(paired(t, 1, tt.base), paired(t, 2, tt.now), "shift")
+		got := culprit.Against(paired(t, 1, tt.base), paired(t, 2, tt.now), "shift")
 		name := ""
 		if len(got) > 0 {
 			name = got[0].Name
@@ -49,7 +50,7 @@ func TestAgainst(t *testing.T) {
 	}
 	one := paired(t, 1, 1)
 	one.Pairs = one.Pairs[1:]
-	expect.True(t, results.Against(one, paired(t, 2, 1.3), "shift") == nil, "a pair is missing")
+	expect.True(t, culprit.Against(one, paired(t, 2, 1.3), "shift") == nil, "a pair is missing")
 }
 
 // A server is in its own evidence with its stops less its wait for a processor, and only where all have told.
@@ -61,7 +62,7 @@ func TestSlowness(t *testing.T) {
 		servers = append(servers, results.ServerCount{Server: s, StoodSec: 1, RunDelaySec: 0.9})
 	}
 	servers[9].StoodSec, servers[9].Stops = 7, 3
-	e := results.Slowness(p, modes.Sync, 12, run.Pairs, servers, 0)
+	e := culprit.Evidence(p, modes.Sync, 12, run.Pairs, servers, 0)
 	expect.True(t, len(e.Servers) == 16 && e.Servers[0].Control && e.Servers[9].Stood > 6 && e.Timed, "%+v", e.Servers)
-	expect.True(t, results.Slowness(p, modes.Unsync, 12, run.Pairs, servers[1:], 0).Servers == nil, "servers of a part")
+	expect.True(t, culprit.Evidence(p, modes.Unsync, 12, run.Pairs, servers[1:], 0).Servers == nil, "servers of a part")
 }

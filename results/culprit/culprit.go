@@ -1,0 +1,86 @@
+// Package culprit asks results/attribution who is slow in a run: from its counts of pairs and servers, and the ways of its
+// plan. It is apart from results, which know no plan.
+package culprit
+
+import (
+	"bytes"
+	"slices"
+
+	"evbench/builder/modes"
+	"evbench/internal/lists"
+	"evbench/plan"
+	"evbench/results"
+	"evbench/results/attribution"
+)
+
+// Evidence is what a slice shows of who is slow, with nothing but its pairs and servers. control is the position of
+// the server whose cable control messages take, too, -1 for none.
+func Evidence(p *plan.Plan, mode modes.Mode, sec float64, pairs []results.PairCount, servers []results.ServerCount, control int) attribution.Evidence {
+	t := p.Tree
+	e := attribution.Evidence{Timed: mode == modes.Sync, Sec: sec, Ways: Planned{Plan: p}}
+	ranks := map[int]int{}
+	for r := range t.Servers() {
+		ranks[t.Position(r)], e.Names = r, append(e.Names, t.HostName(r))
+	}
+	loads := Planned{Plan: p}.Loads()
+	for _, x := range pairs {
+		src, known := ranks[x.Src]
+		dst, also := ranks[x.Dst]
+		if !known || !also {
+			continue
+		}
+		y := attribution.Pair{Src: src, Dst: dst, Bytes: x.Bytes, Sec: x.Sec, Longest: x.LongestSec, Messages: int(x.Messages), Resent: x.Resent}
+		if loads != nil {
+			y.Expected = max(1, loads[src*t.Servers()+dst]) * float64(x.Bytes)
+		}
+		e.Pairs = append(e.Pairs, y)
+	}
+	if len(servers) != t.Servers() {
+		return e
+	}
+	e.Servers = make([]attribution.Server, t.Servers())
+	for _, x := range servers {
+		r, ok := ranks[x.Server]
+		if !ok {
+			continue
+		}
+		e.Servers[r] = attribution.Server{
+			Stops: int(x.Stops), Stood: max(0, x.StoodSec-x.RunDelaySec), Longest: x.LongestStopSec, First: x.FirstStopSec,
+			Control: x.Server == control, Errors: x.Errors,
+		}
+	}
+	return e
+}
+
+// Against returns who is slower in a case of a run than it was in another run, beside all others; nobody where one of
+// them has not counted its pairs in phases. Plans are read from the texts of the run.
+func Against(base, run *results.Run, name string) []attribution.Cause {
+	p, err := plan.Read(bytes.NewReader(run.Plans[name]))
+	if err != nil {
+		return nil
+	}
+	was := map[[2]int]results.PairCount{}
+	for _, x := range base.Merge().Pairs {
+		if x.Case == name {
+			was[[2]int{x.Src, x.Dst}] = x
+		}
+	}
+	of := func(c results.Case) bool { return c.Name == name && c.Mode == modes.Sync }
+	if !slices.ContainsFunc(base.Summary.Cases, of) || !slices.ContainsFunc(run.Summary.Cases, of) {
+		return nil
+	}
+	pairs := lists.Where(run.Merge().Pairs, func(x results.PairCount) bool { return x.Case == name })
+	e := Evidence(p, modes.Sync, 0, pairs, nil, -1)
+	if len(e.Pairs) != len(was) {
+		return nil
+	}
+	for i := range e.Pairs {
+		y := &e.Pairs[i]
+		x := was[[2]int{p.Tree.Position(y.Src), p.Tree.Position(y.Dst)}]
+		if x.Bytes == 0 || x.Sec == 0 {
+			return nil
+		}
+		y.Expected = x.Sec / float64(x.Bytes) * float64(y.Bytes)
+	}
+	return attribution.Find(e)
+}
