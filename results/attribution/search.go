@@ -175,7 +175,8 @@ func (s *search) next(had []Cause) (c Cause, named, any bool) {
 	if c, named = name(alike, s.errors(top)); named && s.fits(top, gains[best]) {
 		s.describe(&c, top, slices.ContainsFunc(alike, s.control))
 		c.score = gains[best]
-		named = c.Resent > 0 && len(had) == 0 || c.Share > 0 && s.beside(c, had)
+		// What waits at times beside a link that is out of use may wait for the messages that went around it.
+		named = c.Resent > 0 && len(had) == 0 || c.Share > 0 && s.beside(c, had) && !(c.AtTimes && slices.ContainsFunc(s.aside, top.beside))
 	} else {
 		named = false
 	}
