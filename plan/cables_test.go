@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"evbench/plan"
-	"evbench/plan/verify"
 	"evbench/routing"
+	"evbench/scheduler/judge"
 	"evbench/scheduler/schedules"
 	"evbench/site/engines"
 	"evbench/testing/expect"
@@ -99,25 +99,25 @@ func TestCablesJudged(t *testing.T) {
 	f := strings.Fields(lines[first])
 	for _, c := range []struct {
 		path, want string
-		kind       verify.Kind
+		kind       judge.Kind
 	}{
-		{"0", "server0 on leaf0 sends to server" + f[2] + " on leaf1 through spine0 and no cable", verify.MissingCable},
-		{"0.2.0", "over cable 2 of spine0; there are 0..1", verify.NoSuchCable},
-		{"1.1.0", "over leaf0-spine1/1, which is dead", verify.DeadLink},
-		{"2.0.0", "through spine2; there are spine0..spine1", verify.NoSuchSpine},
-		{"-", "through no spine", verify.MissingSpine},
+		{"0", "server0 on leaf0 sends to server" + f[2] + " on leaf1 through spine0 and no cable", judge.MissingCable},
+		{"0.2.0", "over cable 2 of spine0; there are 0..1", judge.NoSuchCable},
+		{"1.1.0", "over leaf0-spine1/1, which is dead", judge.DeadLink},
+		{"2.0.0", "through spine2; there are spine0..spine1", judge.NoSuchSpine},
+		{"-", "through no spine", judge.MissingSpine},
 		{"0.1", "one cable; a message is \"phase src dst spine.up.down\"", ""},
 		{"0.1.x", "cable is not a number", ""},
 		{"0.1.200", "cable is larger than 127", ""},
 	} {
 		lines[first] = strings.Join(append(f[:3:3], c.path), " ")
-		v, err := verify.Read(strings.NewReader(strings.Join(lines, "\n")))
+		v, err := judge.Read(strings.NewReader(strings.Join(lines, "\n")))
 		if c.kind == "" {
 			expect.True(t, err != nil && strings.Contains(err.Error(), c.want), "%s: error %v, want %s", c.path, err, c.want)
 			continue
 		}
 		expect.Must(t, err)
-		r := verify.Check(v, verify.Options{Bound: true})
+		r := judge.Check(v, judge.Options{Bound: true})
 		expect.True(t, r.Counts[c.kind] == 1 && strings.Contains(fmt.Sprint(r.Offences), c.want),
 			"%s: offences %v %v, want %s", c.path, r.Counts, r.Offences, c.want)
 	}
@@ -127,11 +127,11 @@ func TestCablesJudged(t *testing.T) {
 func TestCableDeadNow(t *testing.T) {
 	o := topology.Options{Ports: 2, Leaves: 2, Spines: 1, Cables: 2}
 	file := "# evbench plan 1\n# topology PGFT(2;2,2;1,1;1,2)\n# fill 2,2\n# down none\n# schedule x\n0 0 2 0.0.0\n0 1 3 0.1.1\n"
-	f := expect.Value(verify.Read(strings.NewReader(file)))(t)
+	f := expect.Value(judge.Read(strings.NewReader(file)))(t)
 	live := topologytest.Tree(t, o, "leaf1-spine0/1").Named(&topology.Names{Switches: []string{"a", "b", "c"}})
-	r := verify.Check(f, verify.Options{Live: live})
-	expect.True(t, r.Counts[verify.DeadLink] == 1 && strings.Contains(fmt.Sprint(r.Offences), "over b-c/1, which is dead"), "%v", r.Offences)
-	expect.Equal(t, verify.Check(f, verify.Options{}).Counts[verify.DeadLink], 0, "dead links of the file")
+	r := judge.Check(f, judge.Options{Live: live})
+	expect.True(t, r.Counts[judge.DeadLink] == 1 && strings.Contains(fmt.Sprint(r.Offences), "over b-c/1, which is dead"), "%v", r.Offences)
+	expect.Equal(t, judge.Check(f, judge.Options{}).Counts[judge.DeadLink], 0, "dead links of the file")
 }
 
 // Two messages of a phase may share a spine but not a cable.
@@ -141,8 +141,8 @@ func TestCablesContention(t *testing.T) {
 		"0 0 2 0.0.0\n0 1 3 0.1.1\n": 0, "0 0 2 0.0.1\n0 1 3 0.1.0\n": 0,
 		"0 0 2 0.0.0\n0 1 3 0.0.1\n": 1, "0 0 2 0.0.1\n0 1 3 0.1.1\n": 1, "0 0 2 0.1.1\n0 1 3 0.1.1\n": 2,
 	} {
-		f := expect.Value(verify.Read(strings.NewReader(head + body)))(t)
-		r := verify.Check(f, verify.Options{})
-		expect.True(t, r.Counts[verify.Contention] == want, "%q: %v, want %d cables with two messages", body, r.Offences, want)
+		f := expect.Value(judge.Read(strings.NewReader(head + body)))(t)
+		r := judge.Check(f, judge.Options{})
+		expect.True(t, r.Counts[judge.Contention] == want, "%q: %v, want %d cables with two messages", body, r.Offences, want)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"evbench/plan"
-	"evbench/plan/verify"
+	"evbench/scheduler/judge"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
@@ -71,7 +71,7 @@ func TestGolden(t *testing.T) {
 func TestScheduleGone(t *testing.T) {
 	text := expect.Value(os.ReadFile("testdata/schedule-gone.plan"))(t)
 	expect.Equal(t, restored(t, text).ScheduleName(), "fors-published-text", "schedule")
-	r := verify.Check(expect.Value(verify.Read(bytes.NewReader(text)))(t), verify.Options{Bound: true})
+	r := judge.Check(expect.Value(judge.Read(bytes.NewReader(text)))(t), judge.Options{Bound: true})
 	expect.True(t, r.Optimal() && r.ContentionChecked, "%+v", r)
 }
 

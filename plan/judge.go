@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"evbench/plan/verify"
+	"evbench/scheduler/judge"
 )
 
 // maxWeights bounds the weights that are judged: a line of a plan has at most 4 MiB.
@@ -29,11 +29,11 @@ func (p *Plan) Judge() error {
 	if err := p.writeText(&file, proof); err != nil {
 		return err
 	}
-	f, err := verify.Read(&file)
+	f, err := judge.Read(&file)
 	if err != nil {
 		return fmt.Errorf("the judge cannot read the plan: %w", err)
 	}
-	if r := verify.Check(f, verify.Options{AllowContention: !p.Pinned() || p.own, Bound: true}); !r.Valid {
+	if r := judge.Check(f, judge.Options{AllowContention: !p.Pinned() || p.own, Bound: true}); !r.Valid {
 		return fmt.Errorf("the judge refuses the plan: %s (%d offences)", r.Offences[0].Text, r.Total)
 	}
 	return nil

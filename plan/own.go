@@ -6,19 +6,19 @@ import (
 	"math"
 	"reflect"
 
-	"evbench/plan/verify"
 	"evbench/scheduler"
+	"evbench/scheduler/judge"
 	"evbench/topology"
 )
 
 // ReadOwn is Read of a plan that somebody wrote to have it measured: a complete exchange whose messages may
 // meet on links, also over the paths that it chooses.
 func ReadOwn(r io.Reader) (*Plan, error) {
-	f, err := verify.ReadAtMost(r, math.MaxInt)
+	f, err := readPhases(r, math.MaxInt)
 	if err != nil {
 		return nil, err
 	}
-	if report := verify.Check(f, verify.Options{AllowContention: true, First: 1}); !report.Valid {
+	if report := judge.Check(f, judge.Options{AllowContention: true, First: 1}); !report.Valid {
 		return nil, notComplete(report.Offences[0].Text)
 	}
 	return restore(f)

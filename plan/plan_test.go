@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"evbench/plan"
-	"evbench/plan/verify"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/scheduler/judge"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
@@ -223,12 +223,12 @@ func TestFilesAreJudgedValid(t *testing.T) {
 // judged returns what the judge says of the text form of a plan that is valid. It holds
 // the figures of the plan, the JSON form and what is read of the text against it. The judge
 // also proves the bound by its witness.
-func judged(t testing.TB, p *plan.Plan) *verify.Report {
+func judged(t testing.TB, p *plan.Plan) *judge.Report {
 	t.Helper()
 	text, doc := write(t, p)
-	f, err := verify.Read(bytes.NewReader(text))
+	f, err := judge.Read(bytes.NewReader(text))
 	expect.MustTrue(t, err == nil, "%v\n%s", err, text)
-	r := verify.Check(f, verify.Options{AllowContention: !p.Pinned(), Bound: true})
+	r := judge.Check(f, judge.Options{AllowContention: !p.Pinned(), Bound: true})
 	if err := p.Judge(); err != nil || !r.Valid || r.Bound != nil && !r.Bound.Proven && r.Bound.Kind != scheduler.KindLP {
 		t.Fatalf("%s down %v: %v, %+v", p.Tree.Notation(), p.Tree.DownNames(), err, r)
 	}
@@ -240,7 +240,7 @@ func judged(t testing.TB, p *plan.Plan) *verify.Report {
 		Topology, Schedule, Routing, Hash string
 		Phases                            int
 		Duration                          float64
-		Paths                             *verify.Paths
+		Paths                             *judge.Paths
 		Bound                             *struct {
 			Phases int
 			Kind   string
@@ -250,7 +250,7 @@ func judged(t testing.TB, p *plan.Plan) *verify.Report {
 	expect.Must(t, json.Unmarshal(doc, &says))
 	if says.Topology != p.Tree.Notation() || says.Schedule != f.Schedule || says.Routing != f.Routing || says.Hash != f.Hash || says.Phases != r.Phases ||
 		p.Cost(plan.Equal, 0).Duration != says.Duration || says.Paths != nil && *says.Paths != *r.Paths ||
-		(says.Bound == nil) != (r.Bound == nil) || r.Bound != nil && (says.Bound.Phases != r.Bound.Phases || says.Bound.Kind != r.Bound.Kind) ||
+		(says.Bound == nil) != (r.Bound == nil) || r.Bound != nil && (says.Bound.Phases != int(r.Bound.Value) || says.Bound.Kind != r.Bound.Kind) ||
 		len(says.Messages) != len(f.Messages) {
 		t.Fatalf("the text says %+v, JSON %s", f, doc)
 	}
@@ -259,7 +259,7 @@ func judged(t testing.TB, p *plan.Plan) *verify.Report {
 		switch up, down := m.Cables(); {
 		case p.Tree.Levels() == 3:
 			want = append(want, int(m.Top))
-		case p.Tree.Cables() > 1 && m.Top == verify.NoTop:
+		case p.Tree.Cables() > 1 && m.Top == judge.NoTop:
 			want = append(want, -1, -1)
 		case p.Tree.Cables() > 1:
 			want = append(want, up, down)

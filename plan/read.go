@@ -11,29 +11,45 @@ import (
 	"strings"
 
 	"evbench/internal/show"
-	"evbench/plan/verify"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/scheduler/judge"
 	"evbench/topology"
 )
 
 // Read reads a plan file, packed with gzip or not, into the plan that wrote it. The objective, and
 // weights of a bound that the file does not state, stay empty. Read accepts plans that verify finds
 // valid, also with contention where the routing is pinned. Spines of other routings must match
-// their tables. A plan of version 2 is verify.ErrOrdered.
+// their tables. Another plan than one of a tree in phases is ErrOther.
 func Read(r io.Reader) (*Plan, error) { return ReadAtMost(r, math.MaxInt) }
 
 // ReadAtMost is Read for at most so many messages. Reading takes up to 100 bytes for
 // each; a small file can stand for many.
 func ReadAtMost(r io.Reader, messages int) (*Plan, error) {
-	f, err := verify.ReadAtMost(r, messages)
+	f, err := readPhases(r, messages)
 	if err != nil {
 		return nil, err
 	}
-	if report := verify.Check(f, verify.Options{AllowContention: f.Routing != routing.Pinned, Bound: true, First: 1}); !report.Valid {
+	if report := judge.Check(f, judge.Options{AllowContention: f.Routing != routing.Pinned, Bound: true, First: 1}); !report.Valid {
 		return nil, notComplete(report.Offences[0].Text)
 	}
 	return restore(f)
+}
+
+// ErrOther says that a file holds a plan that is not of this package: of fragments of unequal size, or over given tables.
+var ErrOther = errors.New("not a plan of a tree in phases, which is needed here; evbench verify takes all")
+
+// readPhases reads a plan of a tree in phases of at most so many messages.
+func readPhases(r io.Reader, messages int) (*judge.File, error) {
+	memory := math.MaxInt
+	if messages < memory/judge.MessageBytes {
+		memory = messages * judge.MessageBytes
+	}
+	f, err := judge.ReadWithin(r, memory)
+	if err == nil && (f.Sized() || f.Tree == nil) {
+		err = ErrOther
+	}
+	return f, err
 }
 
 func notComplete(reason string) error {
@@ -45,7 +61,7 @@ func isName(s string) bool {
 	return s != "" && len(s) <= 100 && !strings.ContainsFunc(s, func(r rune) bool { return r < '!' || r > '~' })
 }
 
-func restore(f *verify.File) (*Plan, error) {
+func restore(f *judge.File) (*Plan, error) {
 	p := &Plan{Tree: f.Tree, Routing: f.Routing, Bound: boundOf(f), Unreachable: f.Tree.Severed(), Rates: f.Rates}
 	stated := slices.SortedFunc(slices.Values(f.Unreachable), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 	if all := f.Tree.Unreachable(); slices.Equal(stated, all) {
@@ -74,7 +90,7 @@ func restore(f *verify.File) (*Plan, error) {
 	return p, nil
 }
 
-func messagesOf(p *Plan, f *verify.File) iter.Seq[scheduler.Message] {
+func messagesOf(p *Plan, f *judge.File) iter.Seq[scheduler.Message] {
 	rank := make([]int, p.Tree.Leaves()*p.Tree.Ports())
 	for r, at := range p.Tree.Positions() {
 		rank[at] = r
@@ -88,10 +104,10 @@ func messagesOf(p *Plan, f *verify.File) iter.Seq[scheduler.Message] {
 	}
 }
 
-func boundOf(f *verify.File) scheduler.Bound {
+func boundOf(f *judge.File) scheduler.Bound {
 	kind := strings.TrimRight(f.Bound.Kind, "0123456789")
 	leaf, _ := strconv.Atoi(f.Bound.Kind[len(kind):]) // none of server and lp
-	b := scheduler.Bound{Phases: f.Bound.Phases, Kind: kind, Leaf: leaf, Subset: f.Bound.Subset}
+	b := scheduler.Bound{Phases: int(f.Bound.Value), Kind: kind, Leaf: leaf, Subset: f.Bound.Subset}
 	if f.Bound.Weights == nil {
 		return b
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"evbench/plan"
-	"evbench/plan/verify"
 	"evbench/routing"
+	"evbench/scheduler/judge"
 	"evbench/scheduler/schedules"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
@@ -33,7 +33,7 @@ func TestRolesRoundTrip(t *testing.T) {
 			messages := len(slices.Collect(back.Schedule.All()))
 			expect.True(t, back.Hash() == p.Hash() && messages == tree.Messages() && messages == p.Messages() && back.Cost(plan.Equal, 0) == p.Cost(plan.Equal, 0),
 				"%s: %d messages of %d, costs %+v and %+v", tree.Notation(), messages, tree.Messages(), back.Cost(plan.Equal, 0), p.Cost(plan.Equal, 0))
-			r := verify.Check(expect.Value(verify.Read(bytes.NewReader(file.Bytes())))(t), verify.Options{Bound: true, AllowContention: true})
+			r := judge.Check(expect.Value(judge.Read(bytes.NewReader(file.Bytes())))(t), judge.Options{Bound: true, AllowContention: true})
 			cost := p.Cost(plan.Equal, 0)
 			expect.True(t, r.Valid && float64(r.Duration) == cost.Duration && r.PredictedEfficiency == cost.Synchronised() && r.LeftOut == 0,
 				"%+v, cost %+v", r, cost)
@@ -104,24 +104,24 @@ func TestRolesJudged(t *testing.T) {
 	const body = "0 0 2 0\n0 1 3 1\n1 0 3 0\n1 1 2 1\n"
 	for _, c := range []struct {
 		roles, body, want string
-		kind              verify.Kind
+		kind              judge.Kind
 	}{
 		{"# readers server0-1\n# builders server2-3\n", body, "", ""},
-		{"# readers server0-1\n# builders server2-3\n", body + "2 2 0 0\n", "server2 sends to server0, but does not read", verify.NotReader},
-		{"# readers server0-1\n# builders server2-3\n", body + "2 2 0 0\n", "server2 sends to server0, which does not build", verify.NotBuilder},
-		{"# readers server0-1\n# builders server2-3\n", strings.TrimSuffix(body, "1 1 2 1\n"), "server1 never sends to server2", verify.MissingMessage},
-		{"# readers server0-2\n# builders server2-3\n", body, "server2 never sends to server3", verify.MissingMessage},
+		{"# readers server0-1\n# builders server2-3\n", body + "2 2 0 0\n", "server2 sends to server0, but does not read", judge.NotReader},
+		{"# readers server0-1\n# builders server2-3\n", body + "2 2 0 0\n", "server2 sends to server0, which does not build", judge.NotBuilder},
+		{"# readers server0-1\n# builders server2-3\n", strings.TrimSuffix(body, "1 1 2 1\n"), "server1 never sends to server2", judge.MissingMessage},
+		{"# readers server0-2\n# builders server2-3\n", body, "server2 never sends to server3", judge.MissingMessage},
 		{"# readers leaf0\n", body, "line 5: a plan states readers and builders, or neither", ""},
 		{"# readers leaf0\n# builders leaf2\n", body, `line 6: builders "leaf2": FT(2;2,2) has leaf0..leaf1`, ""},
 		{"# readers server4\n# builders leaf1\n", body, `line 5: readers "server4": FT(2;2,2) has server0..server3`, ""},
 	} {
-		f, err := verify.Read(strings.NewReader(fmt.Sprintf(head, c.roles) + c.body))
+		f, err := judge.Read(strings.NewReader(fmt.Sprintf(head, c.roles) + c.body))
 		if c.kind == "" && c.want != "" {
 			expect.True(t, err != nil && strings.Contains(err.Error(), c.want), "%q: %v, want %q", c.roles, err, c.want)
 			continue
 		}
 		expect.Must(t, err)
-		r := verify.Check(f, verify.Options{})
+		r := judge.Check(f, judge.Options{})
 		expect.True(t, r.Valid == (c.kind == "") && (c.kind == "" || r.Counts[c.kind] == 1) && strings.Contains(fmt.Sprint(r.Offences), c.want),
 			"%q: %v, want %q", c.roles, r.Offences, c.want)
 	}

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"evbench/internal/lists"
-	"evbench/plan/verify"
 	"evbench/scheduler"
+	"evbench/scheduler/judge"
 	"evbench/topology"
 )
 
@@ -59,18 +59,18 @@ func (p *Plan) NameLines() string {
 	n, own := p.Tree.Names(), p.Tree.Named(nil)
 	ports := n != nil && n.Ports != nil && own.Cables() > 1
 	for sw := 0; (p.Tree.Renamed() || ports) && sw < len(n.Switches); sw++ {
-		fmt.Fprintf(&b, "# %s %s %s\n", verify.SwitchKey, own.SwitchName(sw), n.Switches[sw])
+		fmt.Fprintf(&b, "# %s %s %s\n", judge.SwitchKey, own.SwitchName(sw), n.Switches[sw])
 	}
 	for id := 0; ports && id < len(n.Ports); id++ {
 		if port := n.Ports[id]; port[0] > 0 {
-			fmt.Fprintf(&b, "# %s %s %d %d\n", verify.CableKey, own.LinkName(own.LinkOf(id)), port[0], port[1])
+			fmt.Fprintf(&b, "# %s %s %d %d\n", judge.CableKey, own.LinkName(own.LinkOf(id)), port[0], port[1])
 		}
 	}
 	for _, h := range p.Rates.Hosts {
-		fmt.Fprintf(&b, "# %s server%d %.9g\n", verify.SlowKey, p.Tree.Position(h.Rank), h.Share)
+		fmt.Fprintf(&b, "# %s server%d %.9g\n", judge.SlowKey, p.Tree.Position(h.Rank), h.Share)
 	}
 	for _, x := range p.Rates.Slow {
-		fmt.Fprintf(&b, "# %s %s %.9g\n", verify.SlowKey, own.LinkName(x.Link), x.Share)
+		fmt.Fprintf(&b, "# %s %s %.9g\n", judge.SlowKey, own.LinkName(x.Link), x.Share)
 	}
 	order := lists.Count[int](len(p.Hosts))
 	slices.SortStableFunc(order, func(a, b int) int { return p.Hosts[a].Order - p.Hosts[b].Order })

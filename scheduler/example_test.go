@@ -6,8 +6,8 @@ import (
 	"log"
 
 	plans "evbench/plan"
-	"evbench/plan/verify"
 	"evbench/scheduler"
+	"evbench/scheduler/judge"
 	"evbench/topology"
 )
 
@@ -52,11 +52,11 @@ func Example() {
 	if err := p.WriteText(&file); err != nil {
 		log.Fatal(err)
 	}
-	f, err := verify.Read(&file)
+	f, err := judge.Read(&file)
 	if err != nil {
 		log.Fatal(err)
 	}
-	r := verify.Check(f, verify.Options{Bound: true})
+	r := judge.Check(f, judge.Options{Bound: true})
 	fmt.Printf("%d messages, no cable twice in a phase: %t, optimal: %t\n", r.Messages, r.ContentionChecked, r.Optimal())
 
 	// Output:

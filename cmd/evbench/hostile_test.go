@@ -13,12 +13,12 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/show"
 	"evbench/plan"
-	"evbench/plan/verify"
 	"evbench/report"
 	"evbench/results"
 	"evbench/results/store"
 	"evbench/routing"
 	"evbench/scenario"
+	"evbench/scheduler/judge"
 	"evbench/testing/expect"
 )
 
@@ -128,7 +128,7 @@ func TestHostileNamesKeepTheirLine(t *testing.T) {
 // own, and accept the same. A scenario needs routes, so it knows no "none".
 func TestRoutingsAgree(t *testing.T) {
 	planned := slices.Sorted(slices.Values(plan.Routings()))
-	_, err := verify.Read(strings.NewReader("# evbench plan 1\n# topology FT(2;2,2)\n# schedule x\n# routing magic\n"))
+	_, err := judge.Read(strings.NewReader("# evbench plan 1\n# topology FT(2;2,2)\n# schedule x\n# routing magic\n"))
 	expect.MustTrue(t, err != nil, "the judge knows a routing magic")
 	_, list, _ := strings.Cut(err.Error(), "there are ")
 	expect.True(t, slices.Equal(slices.Sorted(slices.Values(strings.Split(list, ", "))), planned), "the judge: %v, want %v", err, planned)
@@ -140,7 +140,7 @@ func TestRoutingsAgree(t *testing.T) {
 // The judge reads a plan of each routing that it lists.
 func TestJudgeReadsEveryRouting(t *testing.T) {
 	for _, name := range plan.Routings() {
-		_, err := verify.Read(strings.NewReader("# evbench plan 1\n# topology FT(2;2,2)\n# schedule x\n# routing " + name + "\n0 0 1 -\n"))
+		_, err := judge.Read(strings.NewReader("# evbench plan 1\n# topology FT(2;2,2)\n# schedule x\n# routing " + name + "\n0 0 1 -\n"))
 		expect.OK(t, err, "%s", name)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"evbench/internal/cmdline"
 	"evbench/internal/trust"
 	"evbench/model/order"
-	"evbench/model/order/verify"
 	"evbench/plan"
+	"evbench/scheduler/judge"
 	"evbench/site/host"
 	"evbench/site/lft"
 	"evbench/site/mpi"
@@ -169,28 +169,31 @@ func orderOf(c *cli.Context, s *netfile.Source, nodes []network.Node, hosts []pl
 
 // judgeOrder checks a plan for given tables with those of --tables.
 func judgeOrder(c *cli.Context, s *netfile.Source, r io.Reader) (*wrapped.Ordered, error) {
-	f, err := verify.Read(r, host.Room(verify.MessageBytes))
+	f, err := judge.ReadWithin(r, host.Room(1))
 	if err != nil {
 		return nil, err
+	}
+	if f.Over == nil {
+		return nil, errors.New("it is for a tree, and orders no messages over tables")
 	}
 	if f.Sized() {
 		return nil, errors.New("it has no phases: its fragments differ in size, and evbench mpi wrap takes plans of messages of one size")
 	}
-	var with verify.Tables
+	var o judge.Options
 	switch {
 	case c.IsSet("tables"):
-		if with, err = judgedWith(c.String("tables"), s); err != nil {
+		with, err := judgedWith(c.String("tables"), s)
+		if err == nil {
+			o.Tables, err = with.on(f)
+		}
+		if err != nil {
 			return nil, err
 		}
 	case !c.Bool("any-tables"):
 		return nil, errors.New("it orders messages over the tables that it was made for: give --network and --tables to check that the switches still have them, or --any-tables")
 	}
-	report, err := verify.Check(f, with, 1)
-	if err == nil && !report.Valid {
-		err = errors.New(report.Offences[0].Text)
+	if report := judge.Check(f, o); !report.Valid {
+		return nil, errors.New(report.Offences[0].Text)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &wrapped.Ordered{Hash: f.Header["hash"], Phases: f.Phases, Least: f.Bound}, nil
+	return &wrapped.Ordered{Hash: f.Hash, Phases: f.Phases, Least: f.Bound.Value}, nil
 }

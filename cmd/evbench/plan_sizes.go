@@ -12,7 +12,7 @@ import (
 	"evbench/model/ordered"
 	"evbench/model/sizes"
 	"evbench/plan"
-	"evbench/plan/verify"
+	"evbench/scheduler/judge"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
@@ -66,14 +66,14 @@ func readSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host) ([]*sizes.Ma
 	return window, wrongIn("--sizes "+name, err)
 }
 
-func checkOrdered(c *cli.Context, f *verify.Ordered, o verify.Options) (*verify.OrderedReport, error) {
-	var list []verify.Size
-	if c.IsSet("sizes") {
-		window, err := readSizes(c, f.Tree, nil)
-		if err != nil {
-			return nil, err
-		}
-		list = ordered.StatedSizes(f.Tree.Shape, window)
+// sizesJudged are those of --sizes as the judge of a plan takes them, nil without the flag.
+func sizesJudged(c *cli.Context, f *judge.File) ([]judge.Size, error) {
+	if !c.IsSet("sizes") {
+		return nil, nil
 	}
-	return verify.CheckOrdered(f, list, o), nil
+	window, err := readSizes(c, f.Tree, nil)
+	if err != nil {
+		return nil, err
+	}
+	return ordered.StatedSizes(f.Tree.Shape, window), nil
 }

@@ -11,8 +11,8 @@ import (
 
 	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
-	order "evbench/model/order/verify"
-	"evbench/plan/verify"
+	"evbench/internal/lists"
+	"evbench/scheduler/judge"
 	"evbench/site/host"
 	"evbench/site/lft"
 	"evbench/site/netfile"
@@ -31,37 +31,67 @@ func verifyAction(c *cli.Context) error {
 	} else if is {
 		return verifyRing(c, name, text)
 	}
-	f, ordered, err := readPlan(name)
-	if given, ok := errors.AsType[*overTables](err); ok {
-		return verifyOrder(c, name, given.File)
-	}
+	f, err := opened(name, func(r io.Reader) (*judge.File, error) { return judge.ReadWithin(r, host.Room(1)) })
 	if err != nil {
 		return usagef("%s: %w", name, err)
 	}
-	o := verify.Options{AllowContention: c.Bool("allow-contention"), Bound: c.Bool("bound"), First: c.Int("first")}
-	if c.IsSet("topology") {
-		if o.Live, err = liveNow(c, f, ordered); err != nil {
-			return err
+	o := judge.Options{AllowContention: c.Bool("allow-contention"), Bound: c.Bool("bound"), First: c.Int("first")}
+	switch {
+	case c.IsSet("sizes") && !f.Sized():
+		err = usagef("--sizes: %s is of messages of one size", name)
+	case f.Over != nil:
+		err = tablesOf(c, name, f, &o)
+	default:
+		if o.Sizes, err = sizesJudged(c, f); err == nil && c.IsSet("topology") {
+			o.Live, err = liveNow(c, f.Tree)
 		}
 	}
-	if ordered != nil {
-		report, err := checkOrdered(c, ordered, o)
-		if err != nil {
-			return err
-		}
-		return judged(c, report.Valid, answer.Document{Answer: plans.VerifiedOrdered(name, report), Text: report.WriteText, Schema: "evbench/verify/2", Fields: struct {
-			Plan string `json:"plan"`
-			*verify.OrderedReport
-		}{name, report}})
+	if err != nil {
+		return err
+	}
+	report := judge.Check(f, o)
+	return judged(c, report.Valid, answer.Document{Answer: plans.Verified(name, report), Text: report.WriteText, Schema: "evbench/verify/4", Fields: struct {
+		Plan string `json:"plan"`
+		*judge.Report
+	}{name, report}})
+}
+
+// tablesOf reads what a plan over given tables is judged on, where flags give it.
+func tablesOf(c *cli.Context, name string, f *judge.File, o *judge.Options) error {
+	given := c.IsSet("tables") || c.IsSet("engine")
+	switch {
+	case c.IsSet("allow-contention"):
+		return usagef("--allow-contention: %s orders messages over given tables", name)
+	case !given && c.IsSet("sizes"):
+		return usagef("--sizes: %s needs the network and its tables, too: -t and --tables FILE or --engine NAME", name)
+	case !given && c.IsSet("topology"):
+		return usagef("--topology: %s needs the tables, too: --tables FILE or --engine NAME", name)
+	case !given:
+		return nil
+	}
+	with, err := tablesJudged(c, f.Over.Bits != nil)
+	if err != nil {
+		return err
+	}
+	if o.Tables, err = with.on(f); err != nil {
+		return usagef("%s: %w", name, err)
 	}
 	if c.IsSet("sizes") {
-		return usagef("--sizes: %s is of version 1, for equal fragments", name)
+		o.Sizes, err = sizesAt(c, with.net, f, o.Tables)
 	}
-	report := verify.Check(f, o)
-	return judged(c, report.Valid, answer.Document{Answer: plans.Verified(name, report), Text: report.WriteText, Schema: "evbench/verify/1", Fields: struct {
-		Plan string `json:"plan"`
-		*verify.Report
-	}{name, report}})
+	return err
+}
+
+// sizesAt are those of --sizes for a plan over tables.
+func sizesAt(c *cli.Context, n *network.Network, f *judge.File, t *judge.Tables) (list []judge.Size, err error) {
+	hosts := len(t.Nodes)
+	bytes, err := sizesOver(c, n, lists.Of(t.Nodes, func(v int) network.Node { return network.Node(v) }))
+	for at, size := range bytes {
+		if src, dst := at/hosts, at%hosts; size > 0 && f.Over.Meets(src, dst) {
+			list = append(list, judge.Size{Src: int32(src), Dst: int32(dst), Bytes: size})
+		}
+	}
+	return list, err
 }
 
 // ringIn is the text of a host file that states a ring, or is said to be one.
@@ -73,7 +103,7 @@ func ringIn(c *cli.Context, name string) (text []byte, is bool, err error) {
 	if _, wrong := errors.AsType[*exitError](err); wrong {
 		return nil, false, err
 	}
-	if !order.IsRing(text) && !c.Bool("ring") {
+	if !judge.IsRing(text) && !c.Bool("ring") {
 		return nil, false, nil
 	}
 	text, err = openedTables(name, io.ReadAll)
@@ -89,28 +119,26 @@ func verifyRing(c *cli.Context, name string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	job, err := network.ReadJob(bytes.NewReader(text), with.Net)
+	job, err := network.ReadJob(bytes.NewReader(text), with.net)
 	if err != nil {
 		return wrongIn(name, err)
 	}
-	report, err := order.Ring(text, job, with)
+	tables, err := judge.ReadTables(with.net.ForJudge(), with.dump)
 	if err != nil {
 		return usagef("%s: %w", name, err)
 	}
-	return judged(c, report.Valid, answer.Document{Answer: report.Answer(name), Text: report.WriteText, Schema: "evbench/verify-ring/1", Fields: struct {
+	report, err := judge.Ring(text, job.ByHost(), job.Slots, tables)
+	if err != nil {
+		return usagef("%s: %w", name, err)
+	}
+	return judged(c, report.Valid, answer.Document{Answer: plans.Ring(name, report), Text: report.WriteText, Schema: "evbench/verify-ring/1", Fields: struct {
 		File string `json:"file"`
-		*order.RingReport
+		*judge.RingReport
 	}{name, report}})
 }
 
 // liveNow is the tree of a plan without the links whose cable is missing in the network, or dead.
-func liveNow(c *cli.Context, f *verify.File, ordered *verify.Ordered) (*topology.Tree, error) {
-	var t *topology.Tree
-	if ordered != nil {
-		t = ordered.Tree
-	} else {
-		t = f.Tree
-	}
+func liveNow(c *cli.Context, t *topology.Tree) (*topology.Tree, error) {
 	s, err := readSource(c, c.String("topology"))
 	if err != nil {
 		return nil, err
@@ -122,66 +150,16 @@ func liveNow(c *cli.Context, f *verify.File, ordered *verify.Ordered) (*topology
 	return p.Now(s.Net), nil
 }
 
-// overTables is the plan file of an order over given tables.
-type overTables struct{ *order.File }
-
-func (*overTables) Error() string { return "it orders messages over given tables" }
-
-// readPlan reads a plan of version 1 or 2, valid or not, from a file or, "-", standard input. One of version 3 is an
-// *overTables.
-func readPlan(name string) (f *verify.File, o *verify.Ordered, err error) {
-	f, err = opened(name, func(r io.Reader) (f *verify.File, err error) {
-		in := bufio.NewReaderSize(r, 1<<16)
-		if head, _ := in.Peek(1 << 12); order.Is(head) {
-			given, err := order.Read(in, host.Room(order.MessageBytes))
-			if err != nil {
-				return nil, err
-			}
-			return nil, &overTables{given}
-		}
-		f, o, err = verify.ReadEither(in, host.Room(1))
-		return f, err
-	})
-	return f, o, err
+// dumpedTables are a network and its tables as the text that the judge reads itself.
+type dumpedTables struct {
+	net  *network.Network
+	dump io.Reader
 }
 
-// verifyOrder judges a plan over given tables, with those tables if they are given.
-func verifyOrder(c *cli.Context, name string, f *order.File) error {
-	if c.IsSet("allow-contention") || c.IsSet("sizes") && !f.Sized() {
-		return usagef("--allow-contention, --sizes: %s orders messages of one size over given tables (version 3)", name)
-	}
-	var with order.Tables
-	if c.IsSet("tables") || c.IsSet("engine") {
-		var err error
-		if with, err = tablesJudged(c, f.Header["path-bits"] != ""); err != nil {
-			return err
-		}
-		if c.IsSet("sizes") {
-			nodes, err := order.Nodes(f, with.Net)
-			if err != nil {
-				return usagef("%s: %w", name, err)
-			}
-			if with.Sizes, err = sizesOver(c, with.Net, nodes); err != nil {
-				return err
-			}
-		}
-	} else if c.IsSet("sizes") {
-		return usagef("--sizes: %s needs the network and its tables, too: -t and --tables FILE or --engine NAME", name)
-	} else if c.IsSet("topology") {
-		return usagef("--topology: %s needs the tables, too: --tables FILE or --engine NAME", name)
-	}
-	report, err := order.Check(f, with, c.Int("first"))
-	if err != nil {
-		return usagef("%s: %w", name, err)
-	}
-	return judged(c, report.Valid, answer.Document{Answer: report.Answer(name, with.Net != nil), Text: report.WriteText, Schema: "evbench/verify/3", Fields: struct {
-		Plan string `json:"plan"`
-		*order.Report
-	}{name, report}})
-}
+func (d dumpedTables) on(f *judge.File) (*judge.Tables, error) { return f.On(d.net.ForJudge(), d.dump) }
 
 // tablesJudged are the network and its tables as the flags give them, for a judge that reads them itself.
-func tablesJudged(c *cli.Context, withBits bool) (with order.Tables, err error) {
+func tablesJudged(c *cli.Context, withBits bool) (with dumpedTables, err error) {
 	s, err := readSource(c, c.String("topology"))
 	if err != nil {
 		return with, err
@@ -204,7 +182,7 @@ func tablesJudged(c *cli.Context, withBits bool) (with order.Tables, err error) 
 }
 
 // judgedWith are tables of a file for a judge that reads them itself: as they are, or JSON as OpenSM's text.
-func judgedWith(name string, s *netfile.Source) (with order.Tables, err error) {
+func judgedWith(name string, s *netfile.Source) (with dumpedTables, err error) {
 	text, err := openedTables(name, io.ReadAll)
 	if err != nil {
 		return with, err
@@ -216,13 +194,13 @@ func judgedWith(name string, s *netfile.Source) (with order.Tables, err error) {
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		return dumped(t)
 	}
-	return order.Tables{Net: s.Net, Dump: bytes.NewReader(text)}, nil
+	return dumpedTables{s.Net, bytes.NewReader(text)}, nil
 }
 
-func dumped(t *lft.Tables) (order.Tables, error) {
+func dumped(t *lft.Tables) (dumpedTables, error) {
 	var b bytes.Buffer
 	err := t.WriteDump(&b)
-	return order.Tables{Net: t.Net, Dump: &b}, err
+	return dumpedTables{t.Net, &b}, err
 }
 
 // opened reads a file or, "-", standard input.

@@ -36,7 +36,7 @@ var below = map[string]string{
 // only says which of our packages these may import at all: a judge shares no code with what it
 // judges, and a worker knows the controller by what they send each other.
 var only = map[string]string{
-	"plan/verify":     "topology",
+	"scheduler/judge": "topology",
 	"worker":          "scheduler builder builder/modes barrier transport controller/wire results",
 	"controller":      "builder builder/modes controller/wire failover internal/port results",
 	"controller/wire": "barrier builder builder/modes internal/port internal/unit results",
@@ -47,10 +47,10 @@ var pure = strings.Fields(`
 	internal/unit internal/coloring internal/heap internal/parallel internal/show internal/lists internal/kept internal/answer internal/hostlist
 	internal/yamldoc internal/rules scenarios
 	topology scheduler scheduler/schedules scheduler/order scheduler/balance scheduler/pods scheduler/repair scheduler/internal/fattree scheduler/internal/slots scheduler/internal/split
-	scheduler/internal/phases scheduler/internal/paths scheduler/internal/traffic routing plan plan/verify builder builder/modes barrier transport results failover
+	scheduler/internal/phases scheduler/internal/paths scheduler/internal/traffic routing plan scheduler/judge builder builder/modes barrier transport results failover
 	site/osmlog site/network site/lft site/engines site/engines/opensm site/engines/closed site/engines/minmax
 	view/trace view/compare view/figure view/html
-	model/maxmin model/order model/order/verify model/sizes model/uneven model/credit model/sim
+	model/maxmin model/order model/sizes model/uneven model/credit model/sim
 	study/survey study/policy study/judge study/judge/foreign evidence/papers evidence/tables`)
 
 // touching are the standard packages that reach the world outside.
@@ -152,7 +152,7 @@ func TestFaults(t *testing.T) {
 		{"bench", "scenario", ""},
 		{"bench", "site/lft", "the ring core may import internal"},
 		{"topology", "plan", "plan stands above topology"},
-		{"plan/verify", "plan", "it may import topology"},
+		{"scheduler/judge", "scheduler", "it may import topology"},
 		{"worker", "controller", "it may import " + only["worker"]},
 		{"study/judge", "view/figure", ""},
 		{"view/figure", "study/judge", "the ring view may import core internal"},

@@ -21,10 +21,10 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/internal/lists"
 	"evbench/model/order"
-	"evbench/model/order/verify"
 	"evbench/plan"
 	"evbench/scenario"
 	"evbench/scheduler"
+	"evbench/scheduler/judge"
 	planner "evbench/scheduler/order"
 	"evbench/scheduler/schedules"
 	"evbench/site/engines"
@@ -361,18 +361,16 @@ func (x *over) Judge() error {
 	if err := errors.Join(x.WriteText(&file), x.Over.Tables.WriteDump(&dump)); err != nil {
 		return err
 	}
-	f, err := verify.Read(&file, x.Messages())
+	f, err := judge.Read(&file)
 	if err != nil {
 		return fmt.Errorf("the judge cannot read the plan: %w", err)
 	}
-	r, err := verify.Check(f, verify.Tables{Net: x.Over.Tables.Net, Dump: &dump}, math.MaxInt)
+	tables, err := f.On(x.Over.Tables.Net.ForJudge(), &dump)
 	if err != nil {
 		return err
 	}
-	for _, o := range r.Offences {
-		if o.Kind != verify.SharedLink || !x.contends {
-			return fmt.Errorf("the judge refuses the plan: %s", o.Text)
-		}
+	if r := judge.Check(f, judge.Options{Tables: tables, AllowContention: x.contends}); !r.Valid {
+		return fmt.Errorf("the judge refuses the plan: %s", r.Offences[0].Text)
 	}
 	return nil
 }

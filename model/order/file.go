@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"evbench/internal/lists"
-	"evbench/model/order/verify"
 	"evbench/plan"
 	"evbench/scheduler"
+	"evbench/scheduler/judge"
 	"evbench/scheduler/order"
 	"evbench/site/lft"
 	"evbench/site/network"
@@ -104,7 +104,7 @@ func (p *Plan) covered() (out string) {
 	if n := len(p.Over.Missing); n > 0 {
 		value["undelivered"] = strconv.Itoa(n)
 	}
-	for _, key := range verify.Covered {
+	for _, key := range judge.Covered {
 		if value[key] != "" {
 			out += "# " + key + " " + value[key] + "\n"
 		}

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"evbench/model/order"
-	"evbench/model/order/verify"
 	"evbench/scheduler"
+	"evbench/scheduler/judge"
 	"evbench/site/engines"
 	"evbench/site/lft"
 	"evbench/site/network"
@@ -37,13 +37,28 @@ func made(t testing.TB, tables *lft.Tables, o lft.Job) *order.Plan {
 }
 
 // judged has the judge read the plan's file and the tables' dump.
-func judged(t testing.TB, p *order.Plan) *verify.Report {
+func judged(t testing.TB, p *order.Plan) *judge.Report {
 	t.Helper()
 	var file, dump bytes.Buffer
 	expect.Must(t, p.WriteText(&file))
 	expect.Must(t, p.Over.Tables.WriteDump(&dump))
-	f := expect.Value(verify.Read(&file, 1<<30))(t)
-	return expect.Value(verify.Check(f, verify.Tables{Net: p.Over.Tables.Net, Dump: &dump}, 3))(t)
+	return judgedText(t, file.String(), dump.String(), p.Over.Tables.Net, nil)
+}
+
+// judgedText is judged of texts; sizes are by source and destination, nil: none.
+func judgedText(t testing.TB, file, dump string, n *network.Network, sizes []int64) *judge.Report {
+	t.Helper()
+	f := expect.Value(judge.Read(strings.NewReader(file)))(t)
+	var o judge.Options
+	if dump != "" {
+		o.Tables = expect.Value(f.On(n.ForJudge(), strings.NewReader(dump)))(t)
+	}
+	for m, size := range sizes {
+		if src, dst := m/f.Servers(), m%f.Servers(); size > 0 && f.Over.Meets(src, dst) {
+			o.Sizes = append(o.Sizes, judge.Size{Src: int32(src), Dst: int32(dst), Bytes: size})
+		}
+	}
+	return judge.Check(f, o)
 }
 
 // TestFigures: what the present tables of networks of many kinds allow, and the order of ranks.
@@ -144,7 +159,7 @@ func TestJudged(t *testing.T) {
 		r := judged(t, p)
 		expect.MustTrue(t, r.Valid && r.Phases == p.Phases, "%s, %s, %+v: %+v", tables.Net.Notation, tables.Engine, o, r)
 		time, usual := p.Time(p.Schedule), p.Time(p.LinearShift())
-		near := time <= max(r.Bound+2, r.Bound*1.04)
+		near := time <= max(r.Bound.Value+2, r.Bound.Value*1.04)
 		if slices.ContainsFunc(p.Links, func(l scheduler.Link) bool { return l.Share < 1 }) {
 			if slow++; !near {
 				far++
@@ -152,7 +167,7 @@ func TestJudged(t *testing.T) {
 			expect.True(t, time <= usual+1e-9, "with slow links: %g message times, and %g in the order of ranks", time, usual)
 			continue
 		}
-		expect.True(t, near && time <= usual, "%g message times, bound %g, and %g in the order of ranks", time, r.Bound, usual)
+		expect.True(t, near && time <= usual, "%g message times, bound %g, and %g in the order of ranks", time, r.Bound.Value, usual)
 	}
 	expect.True(t, slow > 100 && far < slow/8, "%d of %d plans with slow links are more than two phases and 4 %% above the bound", far, slow)
 }
@@ -181,24 +196,22 @@ func TestSized(t *testing.T) {
 		var file, dump strings.Builder
 		expect.Must(t, p.WriteText(&file))
 		expect.Must(t, p.Over.Tables.WriteDump(&dump))
-		f := expect.Value(verify.Read(strings.NewReader(file.String()), 1<<20))(t)
 		sizes := slices.Clone(bytes)
 		for m := range sizes {
 			if o.Reads != nil && (!o.Reads[m/n] || !o.Builds[m%n]) {
 				sizes[m] = 0
 			}
 		}
-		r := expect.Value(verify.Check(f, verify.Tables{Net: tables.Net, Dump: strings.NewReader(dump.String()), Sizes: sizes}, 3))(t)
-		expect.MustTrue(t, r.Valid && r.Time == float64(p.Time) && r.Bound == float64(p.Least), "%s, %s: %+v, time %d, least %d", tables.Net.Notation, tables.Engine, r, p.Time, p.Least)
+		r := judgedText(t, file.String(), dump.String(), tables.Net, sizes)
+		expect.MustTrue(t, r.Valid && r.Duration == float64(p.Time) && r.Bound.Value == float64(p.Least), "%s, %s: %+v, time %d, least %d", tables.Net.Notation, tables.Engine, r, p.Time, p.Least)
 		if float64(p.Time) <= 1.1*float64(p.Least) {
 			near++
 		}
 		for m := range bytes { // a fragment begins one byte time later than another ends: one less is too early
 			if p.Bytes[m] > 0 && p.Start[m] > 0 {
 				early := strings.Replace(file.String(), fmt.Sprintf("\n%d %d %d %d\n", p.Start[m], m/n, m%n, p.Bytes[m]), fmt.Sprintf("\n%d %d %d %d\n", p.Start[m]-1, m/n, m%n, p.Bytes[m]), 1)
-				f := expect.Value(verify.Read(strings.NewReader(early), 1<<20))(t)
-				r := expect.Value(verify.Check(f, verify.Tables{Net: tables.Net, Dump: strings.NewReader(dump.String())}, 10))(t)
-				shared := slices.ContainsFunc(r.Offences, func(o verify.Offence) bool { return o.Kind == verify.SharedLink })
+				r := judgedText(t, early, dump.String(), tables.Net, nil)
+				shared := slices.ContainsFunc(r.Offences, func(o judge.Offence) bool { return o.Kind == judge.Contention || o.Kind == judge.SendsTwice || o.Kind == judge.ReceivesTwice })
 				expect.MustTrue(t, !r.Valid && shared, "%+v", r)
 				break
 			}
@@ -427,15 +440,14 @@ func TestAdapters(t *testing.T) {
 		}
 		p := made(t, tables, o)
 		r := judged(t, p)
-		expect.True(t, p.Phases == tt.phases && p.Made == tt.made && r.Valid && r.Bound == float64(tt.phases), "%v, %d adapters on %d hosts: %d phases by %s, want %d by %s; %+v",
+		expect.True(t, p.Phases == tt.phases && p.Made == tt.made && r.Valid && r.Bound.Value == float64(tt.phases), "%v, %d adapters on %d hosts: %d phases by %s, want %d by %s; %+v",
 			tt.apart, tt.each, tt.hosts, p.Phases, p.Made, tt.phases, tt.made, r)
 		var file, doc bytes.Buffer
 		expect.Must(t, errors.Join(p.WriteText(&file), p.WriteJSON(&doc)))
-		expect.True(t, r.Hosts == tt.hosts && r.Adapters == tt.each*tt.hosts, "%d hosts with %d adapters: %+v", tt.hosts, tt.each, r)
+		expect.True(t, r.Hosts == tt.hosts && r.Servers == tt.each*tt.hosts, "%d hosts with %d adapters: %+v", tt.hosts, tt.each, r)
 		expect.Contains(t, doc.String(), fmt.Sprintf(`"adapters":[[0,%d]`, tt.each-1))
-		f := expect.Value(verify.Read(strings.NewReader(file.String()+"0 0 1 -\n"), 1<<20))(t)
-		r = expect.Value(verify.Check(f, verify.Tables{}, 9))(t)
-		expect.True(t, slices.ContainsFunc(r.Offences, func(o verify.Offence) bool { return o.Kind == "no message" }), "%+v", r)
+		r = judgedText(t, file.String()+"0 0 1 -\n", "", nil, nil)
+		expect.True(t, slices.ContainsFunc(r.Offences, func(o judge.Offence) bool { return o.Kind == judge.SelfMessage }), "%+v", r)
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 	"evbench/model/sim"
 	"evbench/model/sizes"
 	"evbench/plan"
-	"evbench/plan/verify"
 	"evbench/scenario"
 	"evbench/scheduler"
+	"evbench/scheduler/judge"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
@@ -117,13 +117,13 @@ func ReadMatrix(r io.Reader, t *topology.Shape, hosts []plan.Host) ([]*sizes.Mat
 }
 
 // StatedSizes lists the fragments of exchanges for the judge, which names servers by position.
-func StatedSizes(t *topology.Shape, window []*sizes.Matrix) []verify.Size {
+func StatedSizes(t *topology.Shape, window []*sizes.Matrix) []judge.Size {
 	s := t.Servers()
-	list := make([]verify.Size, 0, len(window)*s*(s-1))
+	list := make([]judge.Size, 0, len(window)*s*(s-1))
 	for e, m := range window {
 		for at := range s * s {
 			if i, j := at/s, at%s; m.Size(i, j) > 0 {
-				list = append(list, verify.Size{Src: int32(t.Position(i)), Dst: int32(t.Position(j)), Bytes: m.Size(i, j), Exchange: int32(e)})
+				list = append(list, judge.Size{Src: int32(t.Position(i)), Dst: int32(t.Position(j)), Bytes: m.Size(i, j), Exchange: int32(e)})
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"evbench/model/ordered"
 	"evbench/model/sizes"
 	"evbench/plan"
-	"evbench/plan/verify"
+	"evbench/scheduler/judge"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
@@ -58,23 +58,23 @@ func TestOrderedJudged(t *testing.T) {
 		p := &ordered.Plan{Plan: made}
 		var b bytes.Buffer
 		expect.Must(t, p.WriteText(&b))
-		expect.Error(t, expect.Err(plan.Read(bytes.NewReader(b.Bytes()))), "a plan of version 2")
-		file, f, err := verify.ReadEither(bytes.NewReader(b.Bytes()), 1<<30)
-		expect.MustFalse(t, err != nil || file != nil, "error %v of\n%s", err, b.Bytes())
-		var want []verify.Size
+		expect.Error(t, expect.Err(plan.Read(bytes.NewReader(b.Bytes()))), "not a plan of a tree in phases")
+		f, err := judge.Read(bytes.NewReader(b.Bytes()))
+		expect.MustTrue(t, err == nil, "error %v of\n%s", err, b.Bytes())
+		var want []judge.Size
 		sum := int64(0)
 		for e, m := range window {
 			sum += m.Sum()
 			for i := range tr.Servers() {
 				for j := range tr.Servers() {
 					if n := m.Size(i, j); n > 0 {
-						want = append(want, verify.Size{Src: int32(tr.Position(i)), Dst: int32(tr.Position(j)), Bytes: n, Exchange: int32(e)})
+						want = append(want, judge.Size{Src: int32(tr.Position(i)), Dst: int32(tr.Position(j)), Bytes: n, Exchange: int32(e)})
 					}
 				}
 			}
 		}
-		r := verify.CheckOrdered(f, want, verify.Options{Bound: true})
-		expect.MustFalse(t, !r.Valid || !r.Bound.Proven || r.Time != made.Time || r.Pieces != made.Len() || r.Bytes != sum || r.Exchanges != len(window),
+		r := judge.Check(f, judge.Options{Bound: true, Sizes: want})
+		expect.MustFalse(t, !r.Valid || !r.Bound.Proven || r.Duration != float64(made.Time) || r.Pieces != made.Len() || r.Bytes != sum || r.Exchanges != len(window),
 			"%+v\n%s", r, b.Bytes())
 		for x := range made.Pieces() {
 			if x.Offset > 0 {
@@ -93,25 +93,25 @@ func TestOrderedJudged(t *testing.T) {
 func TestOrderedPaths(t *testing.T) {
 	for _, tt := range []struct {
 		topology, line string
-		want           verify.Kind
+		want           judge.Kind
 	}{
-		{"FT(3;2,2,2)", "0 4 1.1", ""}, {"FT(3;2,2,2)", "0 2 1", ""}, {"FT(3;2,2,2)", "0 2 1.0", verify.NeedlessTop},
-		{"FT(3;2,2,2)", "0 4 1", verify.MissingTop}, {"FT(3;2,2,2)", "0 4 1.2", verify.NoSuchTop},
-		{"FT(3;2,2,2)", "0 4 0.0", verify.DeadLink}, {"FT(3;2,2,2)", "0 4 0.1", ""}, {"FT(3;2,2,2)", "4 6 1.1", verify.NeedlessTop},
-		{"PGFT(2;2,2;1,2;1,2)", "0 2 1.0.1", ""}, {"PGFT(2;2,2;1,2;1,2)", "0 2 1", verify.MissingCable},
-		{"PGFT(2;2,2;1,2;1,2)", "0 2 1.0.2", verify.NoSuchCable}, {"PGFT(2;2,2;1,2;1,2)", "0 2 0.0.0", verify.DeadLink},
+		{"FT(3;2,2,2)", "0 4 1.1", ""}, {"FT(3;2,2,2)", "0 2 1", ""}, {"FT(3;2,2,2)", "0 2 1.0", judge.NeedlessTop},
+		{"FT(3;2,2,2)", "0 4 1", judge.MissingTop}, {"FT(3;2,2,2)", "0 4 1.2", judge.NoSuchTop},
+		{"FT(3;2,2,2)", "0 4 0.0", judge.DeadLink}, {"FT(3;2,2,2)", "0 4 0.1", ""}, {"FT(3;2,2,2)", "4 6 1.1", judge.NeedlessTop},
+		{"PGFT(2;2,2;1,2;1,2)", "0 2 1.0.1", ""}, {"PGFT(2;2,2;1,2;1,2)", "0 2 1", judge.MissingCable},
+		{"PGFT(2;2,2;1,2;1,2)", "0 2 1.0.2", judge.NoSuchCable}, {"PGFT(2;2,2;1,2;1,2)", "0 2 0.0.0", judge.DeadLink},
 	} {
 		down := map[bool]string{true: "pod1-spine0-top0", false: "leaf1-spine0/0"}[tt.topology[0] == 'F']
-		_, f, err := verify.ReadEither(strings.NewReader("# evbench plan 2\n# topology "+tt.topology+"\n# down "+down+"\n"+tt.line+" 0 5\n"), 1<<10)
+		f, err := judge.Read(strings.NewReader("# evbench plan 2\n# topology "+tt.topology+"\n# down "+down+"\n"+tt.line+" 0 5\n"))
 		expect.Must(t, err)
-		r := verify.CheckOrdered(f, nil, verify.Options{})
+		r := judge.Check(f, judge.Options{})
 		expect.True(t, r.Valid == (tt.want == "") && (r.Valid || r.Counts[tt.want] == 1), "%s %s: %+v", tt.topology, tt.line, r)
 	}
 	for _, link := range []struct{ a, b string }{{"0 4 1.1 0 5", "2 6 1.1 4 5"}, {"0 4 1.0 0 5", "2 4 1.0 5 5"}} { // one top switch at a time
-		_, f, err := verify.ReadEither(strings.NewReader("# evbench plan 2\n# topology FT(3;2,2,2)\n"+link.a+"\n"+link.b+"\n"), 1<<10)
+		f, err := judge.Read(strings.NewReader("# evbench plan 2\n# topology FT(3;2,2,2)\n"+link.a+"\n"+link.b+"\n"))
 		expect.Must(t, err)
-		r := verify.CheckOrdered(f, nil, verify.Options{})
-		contention := r.Counts[verify.Contention]
+		r := judge.Check(f, judge.Options{})
+		contention := r.Counts[judge.Contention]
 		expect.True(t, contention == 2 && link.a[4] == '1' && strings.Contains(r.Offences[0].Text, "top1") || r.Valid, "%+v", r)
 	}
 }
@@ -137,10 +137,10 @@ func TestOrderedHashHasWindow(t *testing.T) {
 			if window > 1 {
 				changed = strings.Replace(changed, "# sizes", fmt.Sprintf("# window %d\n# sizes", window), 1)
 			}
-			_, f, err := verify.ReadEither(strings.NewReader(changed), 1<<10)
+			f, err := judge.Read(strings.NewReader(changed))
 			expect.Must(t, err)
-			r := verify.CheckOrdered(f, nil, verify.Options{})
-			expect.False(t, r.Valid != (window == n) || window != n && r.Counts[verify.WrongHash] != 1,
+			r := judge.Check(f, judge.Options{})
+			expect.False(t, r.Valid != (window == n) || window != n && r.Counts[judge.WrongHash] != 1,
 				"%d exchanges, stated as %d: %+v of\n%s", n, window, r, changed)
 		}
 	}

@@ -3,7 +3,6 @@ package ordered
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 
@@ -11,8 +10,8 @@ import (
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/model/sizes"
-	"evbench/plan/verify"
 	"evbench/scenario"
+	"evbench/scheduler/judge"
 	"evbench/topology"
 )
 
@@ -45,11 +44,11 @@ func judgeWindow(p *sizes.Plan) error {
 	if err := (&Plan{Plan: p}).WriteText(&file); err != nil {
 		return err
 	}
-	_, f, err := verify.ReadEither(&file, math.MaxInt)
+	f, err := judge.Read(&file)
 	if err != nil {
 		return fmt.Errorf("the judge cannot read the plan: %w", err)
 	}
-	if r := verify.CheckOrdered(f, nil, verify.Options{}); !r.Valid {
+	if r := judge.Check(f, judge.Options{}); !r.Valid {
 		return fmt.Errorf("the judge refuses the plan: %s (%d offences)", r.Offences[0].Text, r.Total)
 	}
 	return nil

@@ -16,7 +16,6 @@ import (
 
 	"evbench/internal/atomicfile"
 	"evbench/plan"
-	"evbench/plan/verify"
 	"evbench/results"
 )
 
@@ -264,7 +263,7 @@ func parsePlans(run *results.Run) (map[string]*plan.Plan, error) {
 	plans := map[string]*plan.Plan{}
 	for _, name := range slices.Sorted(maps.Keys(run.Plans)) {
 		p, err := plan.Read(bytes.NewReader(run.Plans[name]))
-		if errors.Is(err, verify.ErrOrdered) || errors.Is(err, verify.ErrOver) {
+		if errors.Is(err, plan.ErrOther) {
 			continue // one has no phases, and paths of one exchange only; the other is of no tree
 		}
 		if err != nil {

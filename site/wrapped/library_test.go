@@ -17,8 +17,8 @@ import (
 
 	"evbench/internal/lists"
 	"evbench/model/order"
-	"evbench/model/order/verify"
 	"evbench/plan"
+	"evbench/scheduler/judge"
 	"evbench/site/engines"
 	"evbench/site/lft"
 	"evbench/site/network"
@@ -197,7 +197,7 @@ func TestCovered(t *testing.T) {
 	for _, l := range []struct {
 		name string
 		keys []string
-	}{{"tree", topology.Keys}, {"tables", verify.Covered}} {
+	}{{"tree", topology.Keys}, {"tables", judge.Covered}} {
 		is += fmt.Sprintf("static const char *const covered_of_%s[] = {%s, 0};\n", l.name, strings.Join(lists.Of(l.keys, strconv.Quote), ", "))
 	}
 	if *update {

@@ -7,7 +7,7 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/show"
 	"evbench/plan"
-	"evbench/plan/verify"
+	"evbench/scheduler/judge"
 	"evbench/scheduler/schedules"
 )
 
@@ -65,49 +65,97 @@ func command(p *plan.Plan, more ...string) string {
 	return answer.Typed(append(append([]string{"evbench", "plan"}, plan.TreeFlags(p.Tree)...), more...)...)
 }
 
-// Verified says what a judge found in a plan for equal fragments in the file of that name.
-func Verified(name string, r *verify.Report) answer.Answer {
-	switch b := r.Bound; {
-	case !r.Valid:
-	case r.Optimal():
-		return verified(name, &r.Findings, fmt.Sprintf(", and no plan needs fewer than its %s", show.Plural(r.Phases, "phase", "phases")), answer.Evidence{Why: []string{"bound proven by " + b.Kind}})
-	case b != nil && b.Proven && b.Gap > 0:
-		return verified(name, &r.Findings, fmt.Sprintf("; it has %s more than the bound of %d", show.Plural(b.Gap, "phase", "phases"), b.Phases), answer.Evidence{Why: []string{"bound proven by " + b.Kind}})
-	case b != nil && !b.Proven:
-		e := answer.Evidence{Next: []string{answer.Typed("evbench", "verify", "--bound", name)}}
-		if name == "-" {
-			e.Next = nil // standard input is read
-		}
-		return verified(name, &r.Findings, "; its bound was not checked", e)
-	}
-	return verified(name, &r.Findings, "", answer.Evidence{})
-}
-
-// VerifiedOrdered is Verified of an ordered plan.
-func VerifiedOrdered(name string, r *verify.OrderedReport) answer.Answer {
-	more := ""
-	if b := r.Bound; b != nil && b.Proven {
-		switch over := 1/b.Ratio - 1; {
-		case over < 1e-9:
-			more = ", and no plan takes less time"
-		case over < 5e-4:
-			more = ", and takes less than 0.1 % longer than the bound"
-		default:
-			more = fmt.Sprintf(", and takes %s longer than the bound", show.Percent(over))
-		}
-	}
-	return verified(name, &r.Findings, more, answer.Evidence{})
-}
-
-func verified(name string, f *verify.Findings, more string, e answer.Evidence) answer.Answer {
+// Verified says what a judge found in the plan of the file of that name.
+func Verified(name string, r *judge.Report) answer.Answer {
 	if name == "-" {
 		name = "the plan"
 	}
-	found := answer.Finding{Text: name + " is valid" + more, Place: answer.At}
-	if !f.Valid {
-		found = answer.Finding{Text: name + " is not valid", Place: answer.Below, Cause: show.Plural(f.Total, "offence", "offences")}
-		e.Why = []string{f.Offences[0].Text}
+	f, e := answer.Finding{Text: name + " is valid", Place: answer.At}, answer.Evidence{}
+	b := r.Bound
+	if r.Valid && b != nil && b.Proven && !r.File.Sized() || r.File.Over != nil {
+		e.Why = proof(r)
 	}
-	e.Findings = []answer.Finding{found}
+	switch {
+	case !r.Valid:
+		f = answer.Finding{Text: name + " is not valid", Place: answer.Below, Cause: show.Plural(r.Total, "offence", "offences")}
+		e.Why = []string{r.Offences[0].Text}
+	case r.File.Over != nil:
+		f = verifiedOver(name, r)
+	case b == nil:
+	case r.File.Sized() && b.Proven:
+		f.Text += longer(1/r.Ratio() - 1)
+	case r.File.Sized():
+	case r.Optimal():
+		f.Text += fmt.Sprintf(", and no plan needs fewer than its %s", show.Plural(r.Phases, "phase", "phases"))
+	case b.Proven && b.Gap > 0:
+		f.Text += fmt.Sprintf("; it has %s more than the bound of %.0f", show.Plural(int(b.Gap), "phase", "phases"), b.Value)
+	case !b.Proven:
+		f.Text += "; its bound was not checked"
+		if name != "the plan" { // which was read from standard input
+			e.Next = []string{answer.Typed("evbench", "verify", "--bound", name)}
+		}
+	}
+	e.Findings = []answer.Finding{f}
 	return answer.Decide(answer.Claims, e)
+}
+
+// longer says by what share a plan takes longer than its bound.
+func longer(over float64) string {
+	switch {
+	case over < 1e-9:
+		return ", and no plan takes less time"
+	case over < 5e-4:
+		return ", and takes less than 0.1 % longer than the bound"
+	}
+	return fmt.Sprintf(", and takes %s longer than the bound", show.Percent(over))
+}
+
+// proof says what proves the bound of a report.
+func proof(r *judge.Report) []string {
+	switch b := r.Bound; {
+	case b == nil:
+		return nil
+	case r.File.Over == nil:
+		return []string{"bound proven by " + b.Kind}
+	default:
+		return []string{b.Kind + " needs " + r.Amount(b.Value)}
+	}
+}
+
+// verifiedOver is what is found of a valid plan over tables.
+func verifiedOver(name string, r *judge.Report) answer.Finding {
+	f := answer.Finding{Text: name + " is valid", Place: answer.At}
+	switch b := r.Bound; {
+	case b == nil:
+		what := "message has one phase, and a host sends and receives one message at a time"
+		if r.File.Sized() {
+			what = "fragment is sent once"
+		}
+		f.Text = fmt.Sprintf("in %s each %s", name, what)
+		f.Doubts = []answer.Doubt{{Text: "whether messages share links is not known without the tables", Remedy: "give them (-t NETWORK --tables FILE)"}}
+	case r.Optimal():
+		f.Text += fmt.Sprintf(", and no order over these tables takes less than its %s", r.Amount(r.Duration))
+	default:
+		f.Text += fmt.Sprintf("; its %s are at most %.1f %% above the least that these tables allow", r.Amount(r.Duration), 100*(1/r.Ratio()-1))
+	}
+	return f
+}
+
+// Ring says what the judge found in a host file.
+func Ring(name string, r *judge.RingReport) answer.Answer {
+	f := answer.Finding{Text: fmt.Sprintf("%s is a ring of %d hosts: %d steps, and no two of its messages share a link", name, r.Hosts, r.Steps), Place: answer.At}
+	var why []string
+	switch {
+	case !r.Valid:
+		f = answer.Finding{Text: fmt.Sprintf("%s is not valid: %s", name, r.Offences[0].Text), Place: answer.Below}
+		for _, o := range r.Offences[1:] {
+			why = append(why, o.Text)
+		}
+	case !r.Apart():
+		f = answer.Finding{Text: fmt.Sprintf("%s is a ring of %d hosts that takes as long as %.6g messages in a row, as it states: %s carries %d at once", name, r.Hosts, r.Time, r.Fullest, r.Messages), Place: answer.At}
+	}
+	if r.Absent > 0 {
+		why = append(why, fmt.Sprintf("%s of the network %s no part", show.Plural(r.Absent, "adapter", "adapters"), map[bool]string{true: "takes", false: "take"}[r.Absent == 1]))
+	}
+	return answer.Decide(answer.Claims, answer.Evidence{Findings: []answer.Finding{f}, Why: why})
 }
