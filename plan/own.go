@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"io"
-	"math"
 	"reflect"
 
 	"evbench/scheduler"
@@ -14,9 +13,12 @@ import (
 // ReadOwn is Read of a plan that somebody wrote to have it measured: a complete exchange whose messages may
 // meet on links, also over the paths that it chooses.
 func ReadOwn(r io.Reader) (*Plan, error) {
-	f, err := readPhases(r, math.MaxInt)
-	if err != nil {
+	f, err := judge.Read(r)
+	switch {
+	case err != nil:
 		return nil, err
+	case f.Sized() || f.Tree == nil:
+		return nil, ErrOther
 	}
 	if report := judge.Check(f, judge.Options{AllowContention: true, First: 1}); !report.Valid {
 		return nil, notComplete(report.Offences[0].Text)

@@ -46,7 +46,7 @@ func threeLevels(t testing.TB) *plan.Plan {
 func TestThreeLevelFiles(t *testing.T) {
 	p := threeLevels(t)
 	text, doc := write(t, p)
-	const head = "# evbench plan 1\n# topology FT(3;2,2,2)\n# fill 2,2,2,2\n# down none\n# schedule by-hand\n# routing pinned\n# phases 56\n# bound 7 server\n# hash sha256:"
+	const head = "# evbench plan 4\n# topology FT(3;2,2,2)\n# fill 2,2,2,2\n# down none\n# schedule by-hand\n# routing pinned\n# phases 56\n# bound 7 server\n# hash sha256:"
 	for _, want := range []string{head, "\n0 0 1 -\n1 0 2 0\n", "\n3 0 4 0.0\n4 0 5 0.1\n"} {
 		expect.True(t, strings.Contains(string(text), want), "no %q in\n%s", want, text)
 	}

@@ -26,9 +26,21 @@ func Read(r io.Reader) (*Plan, error) { return ReadAtMost(r, math.MaxInt) }
 // ReadAtMost is Read for at most so many messages. Reading takes up to 100 bytes for
 // each; a small file can stand for many.
 func ReadAtMost(r io.Reader, messages int) (*Plan, error) {
-	f, err := readPhases(r, messages)
+	memory := math.MaxInt
+	if messages < memory/judge.MessageBytes {
+		memory = messages * judge.MessageBytes
+	}
+	f, err := judge.ReadWithin(r, memory)
 	if err != nil {
 		return nil, err
+	}
+	return Of(f)
+}
+
+// Of is Read of a file that has been read.
+func Of(f *judge.File) (*Plan, error) {
+	if f.Sized() || f.Tree == nil {
+		return nil, ErrOther
 	}
 	if report := judge.Check(f, judge.Options{AllowContention: f.Routing != routing.Pinned, Bound: true, First: 1}); !report.Valid {
 		return nil, notComplete(report.Offences[0].Text)
@@ -38,19 +50,6 @@ func ReadAtMost(r io.Reader, messages int) (*Plan, error) {
 
 // ErrOther says that a file holds a plan that is not of this package: of fragments of unequal size, or over given tables.
 var ErrOther = errors.New("not a plan of a tree in phases, which is needed here; evbench verify takes all")
-
-// readPhases reads a plan of a tree in phases of at most so many messages.
-func readPhases(r io.Reader, messages int) (*judge.File, error) {
-	memory := math.MaxInt
-	if messages < memory/judge.MessageBytes {
-		memory = messages * judge.MessageBytes
-	}
-	f, err := judge.ReadWithin(r, memory)
-	if err == nil && (f.Sized() || f.Tree == nil) {
-		err = ErrOther
-	}
-	return f, err
-}
 
 func notComplete(reason string) error {
 	return fmt.Errorf("%s: not a complete plan; evbench verify lists all its errors", reason)

@@ -120,7 +120,7 @@ func TestReadRefuses(t *testing.T) {
 		{"empty", nil, "", "", "empty"},
 		{"blank", []byte(" \n\n"), "", "", "empty"},
 		{"hello", []byte("hello\n"), "", "", "line 1: not a plan file"},
-		{"version 5", pinned, "evbench plan 1", "evbench plan 5", `line 1: plan version "5"; versions 1 to 4 are read`},
+		{"version 5", pinned, "evbench plan 4", "evbench plan 5", `line 1: plan version "5"; versions 1 to 4 are read`},
 		{"topology", pinned, "FT(2;2,2)", "FT(2;2", "line 2: topology"},
 		{"no topology", pinned, "# topology FT(2;2,2)\n", "", "no topology"},
 		{"fill", pinned, "# fill 2,2", "# fill 2,3", "line 3: fill of leaf1"},

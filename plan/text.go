@@ -31,25 +31,15 @@ func (p *Plan) WriteText(w io.Writer) error {
 }
 
 func (p *Plan) writeText(w io.Writer, proof string) error {
-	body := p.body()
-	if _, err := io.WriteString(w, p.header(proof, p.hashOf(body.write))); err != nil {
-		return err
-	}
-	return body.write(w)
-}
-
-func (p *Plan) header(proof, hash string) string {
-	var b strings.Builder
-	b.WriteString("# evbench plan 1\n" + p.NameLines() + p.Tree.Words().Lines())
+	others := ""
 	if len(p.Unreachable) > 0 {
-		fmt.Fprintf(&b, "# unreachable %s\n", strings.Join(PairNames(p.Unreachable), ","))
+		others = fmt.Sprintf("# unreachable %s\n", strings.Join(PairNames(p.Unreachable), ","))
 	}
-	fmt.Fprintf(&b, "# schedule %s\n# routing %s\n# phases %d\n", p.Schedule.Name, p.Routing, p.Phases())
+	others += fmt.Sprintf("# schedule %s\n# routing %s\n# phases %d\n", p.Schedule.Name, p.Routing, p.Phases())
 	if p.Bound.Phases > 0 {
-		fmt.Fprintf(&b, "# bound %d %s\n", p.Bound.Phases, proof)
+		others += fmt.Sprintf("# bound %d %s\n", p.Bound.Phases, proof)
 	}
-	fmt.Fprintf(&b, "# hash %s\n", hash)
-	return b.String()
+	return Text{p.NameLines(), p.Tree.Words().Lines(), others, p.body().write}.WriteText(w)
 }
 
 // NameLines returns the lines with the network's names of the switches, the ports of parallel cables, and
@@ -72,14 +62,18 @@ func (p *Plan) NameLines() string {
 	for _, x := range p.Rates.Slow {
 		fmt.Fprintf(&b, "# %s %s %.9g\n", judge.SlowKey, own.LinkName(x.Link), x.Share)
 	}
-	order := lists.Count[int](len(p.Hosts))
-	slices.SortStableFunc(order, func(a, b int) int { return p.Hosts[a].Order - p.Hosts[b].Order })
+	return b.String() + HostLines(p.Hosts, p.Tree.Position)
+}
+
+// HostLines are the lines that name hosts, by rank, which have positions in a plan.
+func HostLines(hosts []Host, position func(rank int) int) (text string) {
+	order := lists.Count[int](len(hosts))
+	slices.SortStableFunc(order, func(a, b int) int { return hosts[a].Order - hosts[b].Order })
 	for _, r := range order {
-		h := p.Hosts[r]
-		line := fmt.Sprintf("# x-host %d %s %d %s", p.Tree.Position(r), h.Name, h.Ranks, h.Adapter)
-		b.WriteString(strings.TrimSpace(line) + "\n")
+		h := hosts[r]
+		text += strings.TrimSpace(fmt.Sprintf("# x-host %d %s %d %s", position(r), h.Name, h.Ranks, h.Adapter)) + "\n"
 	}
-	return b.String()
+	return text
 }
 
 // Proof names what proves the lower bound: "server", "leaf3", "hall3 leaf1,leaf4", "pod1", "lp".
@@ -113,22 +107,38 @@ func (p *Plan) Hash() string {
 	if p.Over != nil {
 		return p.Over.Hash()
 	}
+	rows := (&body{plan: p}).write
 	if p.Schedule == nil {
-		return p.hashOf(func(w io.Writer) error {
+		rows = func(w io.Writer) error {
 			_, err := io.WriteString(w, "# routing "+p.Routing+"\n")
 			return err
-		})
+		}
 	}
-	return p.hashOf((&body{plan: p}).write)
+	return Text{Covered: p.Tree.Words().Lines(), Rows: rows}.Hash()
 }
 
-func (p *Plan) hashOf(write func(io.Writer) error) string {
+// A Text is a plan as a file: lines of names, header lines that the hash covers (judge.Covered) and others, and the rows.
+type Text struct {
+	Names, Covered, Others string
+	Rows                   func(io.Writer) error
+}
+
+// Hash names a plan: "sha256:" and the digest of what it covers.
+func (t Text) Hash() string {
 	h := sha256.New()
-	io.WriteString(h, p.Tree.Words().Lines())
-	if err := write(h); err != nil {
+	io.WriteString(h, t.Covered)
+	if err := t.Rows(h); err != nil {
 		panic("plan: a digest refuses bytes: " + err.Error())
 	}
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
+}
+
+// WriteText writes the file.
+func (t Text) WriteText(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "%s\n%s%s%s# hash %s\n", judge.First, t.Names, t.Covered, t.Others, t.Hash()); err != nil {
+		return err
+	}
+	return t.Rows(w)
 }
 
 // A body is the lines of the messages. A plan of moderate size keeps them, as the hash stands

@@ -28,14 +28,12 @@ func (t *Tree) Words() Words {
 	return w
 }
 
-// Keys are those of Lines, in their order. The hash of a plan covers these lines.
-var Keys = []string{"topology", "fill", "spines", "down", "readers", "builders"}
-
-// Lines are the lines that name a tree in files of plans.
+// Lines are the lines that name a tree in files of plans. The hash of a plan covers them (scheduler/judge has the list).
 func (w Words) Lines() (text string) {
-	for i, value := range []string{w.Notation, w.Fill, w.Spines, cmp.Or(w.Down, "none"), w.Readers, w.Builders} {
-		if value != "" {
-			text += fmt.Sprintf("# %s %s\n", Keys[i], value)
+	for _, line := range [][2]string{{"topology", w.Notation}, {"fill", w.Fill}, {"spines", w.Spines}, {"down", cmp.Or(w.Down, "none")},
+		{"readers", w.Readers}, {"builders", w.Builders}} {
+		if line[1] != "" {
+			text += fmt.Sprintf("# %s %s\n", line[0], line[1])
 		}
 	}
 	return text

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -127,7 +126,7 @@ func wrapOptions(c *cli.Context) (s *wrapped.Session, o wrapped.Options, err err
 		}
 	}
 	source := o.Source
-	o.Judge = func(r io.Reader) (*wrapped.Ordered, error) { return judgeOrder(c, source, r) }
+	o.Judge = func(f *judge.File) (*wrapped.Ordered, error) { return judgeOrder(c, source, f) }
 	if o.PlanFile != "" {
 		o.Source = nil // only to check the plan
 	}
@@ -168,14 +167,7 @@ func orderOf(c *cli.Context, s *netfile.Source, nodes []network.Node, hosts []pl
 }
 
 // judgeOrder checks a plan for given tables with those of --tables.
-func judgeOrder(c *cli.Context, s *netfile.Source, r io.Reader) (*wrapped.Ordered, error) {
-	f, err := judge.ReadWithin(r, host.Room(1))
-	if err != nil {
-		return nil, err
-	}
-	if f.Over == nil {
-		return nil, errors.New("it is for a tree, and orders no messages over tables")
-	}
+func judgeOrder(c *cli.Context, s *netfile.Source, f *judge.File) (*wrapped.Ordered, error) {
 	if f.Sized() {
 		return nil, errors.New("it has no phases: its fragments differ in size, and evbench mpi wrap takes plans of messages of one size")
 	}

@@ -2,10 +2,8 @@ package order
 
 import (
 	"bufio"
-	"crypto/sha256"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -49,43 +47,22 @@ func Follow(name string, t *lft.Tables, job lft.Job) (*Plan, error) {
 	}, nil
 }
 
-// WriteText writes the plan file, version 3: header lines, then one line "phase src dst -" per message,
+// WriteText writes the plan file: header lines, then one line "phase src dst -" per message,
 // hosts by rank, sorted.
-func (p *Plan) WriteText(w io.Writer) error {
-	out := bufio.NewWriterSize(w, 1<<16)
-	p.begin(out)
-	fmt.Fprint(out, p.covered())
-	fmt.Fprintf(out, "# schedule %s\n# made %s\n# phases %d\n# time %.6g\n# bound %.6g %s\n", Name, p.Made, p.Phases, p.Time(p.Schedule), p.Bound.Time, p.LinkName(p.Bound.Link))
-	fmt.Fprintf(out, "# hash %s\n", p.Hash())
-	p.body(out)
-	return out.Flush()
+func (p *Plan) WriteText(w io.Writer) error { return p.text().WriteText(w) }
+
+// Hash names the plan.
+func (p *Plan) Hash() string { return p.text().Hash() }
+
+func (p *Plan) text() plan.Text {
+	others := fmt.Sprintf("# schedule %s\n# made %s\n# phases %d\n# time %.6g\n# bound %.6g %s\n", Name, p.Made, p.Phases, p.Time(p.Schedule), p.Bound.Time, p.LinkName(p.Bound.Link))
+	return plan.Text{Names: p.names(), Covered: p.covered(), Others: others, Rows: p.rows}
 }
 
-// begin writes the first header lines.
-func (p *Plan) begin(out io.Writer) {
-	fmt.Fprintf(out, "# evbench plan 3\n")
-	for _, r := range p.ranks() {
-		h := p.Hosts[r]
-		fmt.Fprintln(out, strings.TrimSpace(fmt.Sprintf("# x-host %d %s %d %s", r, h.Name, h.Ranks, h.Adapter)))
-	}
-	fmt.Fprintf(out, "# network %s\n# engine %s\n", oneWord(p.Network), oneWord(p.Over.Tables.Engine))
-}
-
-// Hash names the plan: "sha256:" and the digest of its hosts, the tables and its messages.
-func (p *Plan) Hash() string {
-	h := sha256.New()
-	out := bufio.NewWriterSize(h, 1<<16)
-	out.WriteString(p.covered())
-	p.body(out)
-	out.Flush()
-	return fmt.Sprintf("sha256:%x", h.Sum(nil))
-}
-
-// ranks are the ranks of hosts with names, in the order of their lines.
-func (p *Plan) ranks() []int {
-	out := lists.Count[int](len(p.Hosts))
-	slices.SortStableFunc(out, func(a, b int) int { return p.Hosts[a].Order - p.Hosts[b].Order })
-	return out
+// names are the first header lines.
+func (p *Plan) names() string {
+	hosts := plan.HostLines(p.Hosts, func(rank int) int { return rank })
+	return hosts + fmt.Sprintf("# network %s\n# engine %s\n", oneWord(p.Network), oneWord(p.Over.Tables.Engine))
 }
 
 // covered are the header lines that the hash covers.
@@ -112,7 +89,8 @@ func (p *Plan) covered() (out string) {
 	return out
 }
 
-func (p *Plan) body(w io.Writer) {
+func (p *Plan) rows(w io.Writer) error {
+	out := bufio.NewWriterSize(w, 1<<16)
 	first, in := p.ByPhase()
 	line := make([]byte, 0, 32)
 	for k := range p.Phases {
@@ -120,9 +98,10 @@ func (p *Plan) body(w io.Writer) {
 			line = strconv.AppendInt(line[:0], int64(k), 10)
 			line = strconv.AppendInt(append(line, ' '), int64(int(m)/p.Schedule.Hosts), 10)
 			line = strconv.AppendInt(append(line, ' '), int64(int(m)%p.Schedule.Hosts), 10)
-			w.Write(append(line, " -\n"...)) // a digest takes all, and a bufio.Writer keeps its error
+			out.Write(append(line, " -\n"...)) // which keeps its error
 		}
 	}
+	return out.Flush()
 }
 
 // LinkName is the port by which messages leave a node: "s1_0/5", of a host "h0".

@@ -209,9 +209,11 @@ func TestSized(t *testing.T) {
 		}
 		for m := range bytes { // a fragment begins one byte time later than another ends: one less is too early
 			if p.Bytes[m] > 0 && p.Start[m] > 0 {
-				early := strings.Replace(file.String(), fmt.Sprintf("\n%d %d %d %d\n", p.Start[m], m/n, m%n, p.Bytes[m]), fmt.Sprintf("\n%d %d %d %d\n", p.Start[m]-1, m/n, m%n, p.Bytes[m]), 1)
+				early := strings.Replace(file.String(), fmt.Sprintf("\n%d %d %d - %d\n", p.Start[m], m/n, m%n, p.Bytes[m]), fmt.Sprintf("\n%d %d %d - %d\n", p.Start[m]-1, m/n, m%n, p.Bytes[m]), 1)
 				r := judgedText(t, early, dump.String(), tables.Net, nil)
-				shared := slices.ContainsFunc(r.Offences, func(o judge.Offence) bool { return o.Kind == judge.Contention || o.Kind == judge.SendsTwice || o.Kind == judge.ReceivesTwice })
+				shared := slices.ContainsFunc(r.Offences, func(o judge.Offence) bool {
+					return o.Kind == judge.Contention || o.Kind == judge.SendsTwice || o.Kind == judge.ReceivesTwice
+				})
 				expect.MustTrue(t, !r.Valid && shared, "%+v", r)
 				break
 			}

@@ -12,6 +12,7 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/heap"
 	"evbench/internal/show"
+	"evbench/plan"
 	"evbench/scheduler/order"
 	"evbench/site/lft"
 )
@@ -249,27 +250,19 @@ func (s *Sized) covered() string {
 	return s.Plan.covered() + fmt.Sprintf("# sizes sha256:%x\n", h.Sum(nil))
 }
 
-// WriteText writes the plan file, version 3 with sizes: header lines, then a line "start src dst bytes" for each
+// WriteText writes the plan file: header lines, then a line "start src dst - bytes" for each
 // fragment.
 func (s *Sized) WriteText(w io.Writer) error {
-	out := bufio.NewWriterSize(w, 1<<16)
-	s.begin(out)
-	fmt.Fprint(out, s.covered())
-	fmt.Fprintf(out, "# schedule list\n# made %s\n# phases 0\n# time %d\n# bound %d %s\n", s.Made, s.Time, s.Least, s.LinkName(s.Bound.Link))
-	h := sha256.New()
-	fmt.Fprint(h, s.covered())
-	s.lines(h)
-	fmt.Fprintf(out, "# hash sha256:%x\n", h.Sum(nil))
-	s.lines(out)
-	return out.Flush()
+	others := fmt.Sprintf("# schedule list\n# made %s\n# phases 0\n# time %d\n# bound %d %s\n", s.Made, s.Time, s.Least, s.LinkName(s.Bound.Link))
+	return plan.Text{Names: s.names(), Covered: s.covered(), Others: others, Rows: s.lines}.WriteText(w)
 }
 
-func (s *Sized) lines(w io.Writer) {
+func (s *Sized) lines(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	for _, m := range s.fragments() {
-		fmt.Fprintf(out, "%d %d %d %d\n", s.Start[m], m/s.Problem.Hosts, m%s.Problem.Hosts, s.Bytes[m])
+		fmt.Fprintf(out, "%d %d %d - %d\n", s.Start[m], m/s.Problem.Hosts, m%s.Problem.Hosts, s.Bytes[m])
 	}
-	out.Flush()
+	return out.Flush()
 }
 
 // Answer says how long the exchange takes, how far that is from the least, and how long in the order of ranks.

@@ -5,7 +5,6 @@
 package ordered
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"io"
 	"strconv"
@@ -20,71 +19,54 @@ import (
 	"evbench/topology"
 )
 
-// A Plan says when each fragment of a window of exchanges of unequal sizes starts. It is a file of
-// version 2.
+// A Plan says when each fragment of a window of exchanges of unequal sizes starts.
 type Plan struct {
 	*sizes.Plan
 	Hosts []plan.Host // by rank, nil where they have no names
 }
 
-const firstOrdered = "evbench plan 2"
-
-// WriteText writes the plan file: the header, and a line "src dst spine|- start bytes" for each
-// piece, with the spine as in version 1, servers by position, sorted by start and src. Times are
+// WriteText writes the plan file: the header, and a line "start src dst spine|- bytes" for each
+// piece, with the spine as in plans in phases, servers by position, sorted by start and src. Times are
 // byte times. A piece that does not start at the first byte of its fragment has a sixth column, the
 // offset of its first byte. Pieces of the second exchange and later have the offset and a seventh
 // column, the exchange. The header of more than one exchange says "window".
-func (p *Plan) WriteText(w io.Writer) error {
-	of := &plan.Plan{Tree: p.Tree, Hosts: p.Hosts}
-	_, err := fmt.Fprintf(w, "# %s\n%s%s# schedule %s\n# routing pinned\n%s# sizes %s\n# time %d\n# bound %d %s\n# hash %s\n", firstOrdered,
-		of.NameLines(), p.Tree.Words().Lines(), p.Order, p.windowLine(), sizes.Hash(p.Tree.Shape, p.Window...), p.Time, p.Bound.Time, p.Witness(), p.Hash())
-	if err != nil {
-		return err
-	}
-	return p.writeBody(w)
-}
+func (p *Plan) WriteText(w io.Writer) error { return p.text().WriteText(w) }
 
-func (p *Plan) windowLine() string {
+// Hash names the plan.
+func (p *Plan) Hash() string { return p.text().Hash() }
+
+func (p *Plan) text() plan.Text {
+	of, window := &plan.Plan{Tree: p.Tree, Hosts: p.Hosts}, ""
 	if n := len(p.Window); n > 1 {
-		return fmt.Sprintf("# window %d\n", n)
+		window = fmt.Sprintf("# window %d\n", n)
 	}
-	return ""
+	return plan.Text{
+		Names:   of.NameLines(),
+		Covered: p.Tree.Words().Lines() + window + fmt.Sprintf("# sizes %s\n", sizes.Hash(p.Tree.Shape, p.Window...)),
+		Others:  fmt.Sprintf("# schedule %s\n# routing pinned\n# time %d\n# bound %d %s\n", p.Order, p.Time, p.Bound.Time, p.Witness()),
+		Rows:    p.rows,
+	}
 }
 
-// Hash names the plan: "sha256:" and the digest of its fabric lines, its window and its body.
-func (p *Plan) Hash() string {
-	h := sha256.New()
-	io.WriteString(h, p.Tree.Words().Lines()+p.windowLine())
-	if err := p.writeBody(h); err != nil {
-		panic("plan: a digest refuses bytes: " + err.Error())
-	}
-	return fmt.Sprintf("sha256:%x", h.Sum(nil))
-}
-
-func (p *Plan) writeBody(w io.Writer) error {
+func (p *Plan) rows(w io.Writer) error {
 	leaf := p.Tree.LeafOfRanks()
 	return plan.InBlocks(w, p.Pieces(), func(buf []byte, x sizes.Piece) []byte {
-		number := func(n int64, end byte) { buf = append(strconv.AppendInt(buf, n, 10), end) }
-		number(int64(p.Tree.Position(x.Src)), ' ')
-		number(int64(p.Tree.Position(x.Dst)), ' ')
-		if x.Path == scheduler.None {
-			buf = append(buf, "- "...)
+		number := func(n int64) { buf = strconv.AppendInt(append(buf, ' '), n, 10) }
+		buf = strconv.AppendInt(buf, x.Start, 10)
+		number(int64(p.Tree.Position(x.Src)))
+		number(int64(p.Tree.Position(x.Dst)))
+		if buf = append(buf, ' '); x.Path == scheduler.None {
+			buf = append(buf, '-')
 		} else {
-			buf = append(plan.AppendPath(buf, p.Tree, leaf[x.Src], leaf[x.Dst], x.Path), ' ')
+			buf = plan.AppendPath(buf, p.Tree, leaf[x.Src], leaf[x.Dst], x.Path)
 		}
-		number(x.Start, ' ')
-		switch {
-		case x.Exchange > 0:
-			number(x.Bytes, ' ')
-			number(x.Offset, ' ')
-			number(int64(x.Exchange), '\n')
-		case x.Offset > 0:
-			number(x.Bytes, ' ')
-			number(x.Offset, '\n')
-		default:
-			number(x.Bytes, '\n')
+		if number(x.Bytes); x.Offset > 0 || x.Exchange > 0 {
+			number(x.Offset)
 		}
-		return buf
+		if x.Exchange > 0 {
+			number(int64(x.Exchange))
+		}
+		return append(buf, '\n')
 	})
 }
 

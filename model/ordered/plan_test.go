@@ -102,13 +102,13 @@ func TestOrderedPaths(t *testing.T) {
 		{"PGFT(2;2,2;1,2;1,2)", "0 2 1.0.2", judge.NoSuchCable}, {"PGFT(2;2,2;1,2;1,2)", "0 2 0.0.0", judge.DeadLink},
 	} {
 		down := map[bool]string{true: "pod1-spine0-top0", false: "leaf1-spine0/0"}[tt.topology[0] == 'F']
-		f, err := judge.Read(strings.NewReader("# evbench plan 2\n# topology "+tt.topology+"\n# down "+down+"\n"+tt.line+" 0 5\n"))
+		f, err := judge.Read(strings.NewReader("# evbench plan 2\n# topology " + tt.topology + "\n# down " + down + "\n" + tt.line + " 0 5\n"))
 		expect.Must(t, err)
 		r := judge.Check(f, judge.Options{})
 		expect.True(t, r.Valid == (tt.want == "") && (r.Valid || r.Counts[tt.want] == 1), "%s %s: %+v", tt.topology, tt.line, r)
 	}
 	for _, link := range []struct{ a, b string }{{"0 4 1.1 0 5", "2 6 1.1 4 5"}, {"0 4 1.0 0 5", "2 4 1.0 5 5"}} { // one top switch at a time
-		f, err := judge.Read(strings.NewReader("# evbench plan 2\n# topology FT(3;2,2,2)\n"+link.a+"\n"+link.b+"\n"))
+		f, err := judge.Read(strings.NewReader("# evbench plan 2\n# topology FT(3;2,2,2)\n" + link.a + "\n" + link.b + "\n"))
 		expect.Must(t, err)
 		r := judge.Check(f, judge.Options{})
 		contention := r.Counts[judge.Contention]

@@ -105,7 +105,7 @@ func TestRun(t *testing.T) {
 	}
 	want := []string{"manifest", "samples of a", "links of a", "samples of b", "links of b", "samples of c", "links of c", "summary", "manifest"}
 	expect.Equal(t, first.order, want, "order")
-	expect.Equal(t, first.plans, []string{"a: # evbench plan 1", "b: # evbench plan 1", "c: # evbench plan 1"}, "plans")
+	expect.Equal(t, first.plans, []string{"a: # evbench plan 4", "b: # evbench plan 4", "c: # evbench plan 4"}, "plans")
 	m := first.run.Manifest
 	expect.True(t, m.Complete && m.Ended.Sub(m.Started) == time.Second, "manifest %+v", m)
 }

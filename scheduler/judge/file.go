@@ -129,7 +129,7 @@ func (f *File) Sized() bool { return f.sized }
 // Servers returns how many servers, or adapters of hosts, a plan is for.
 func (f *File) Servers() int {
 	if f.Over != nil {
-		return len(f.Over.GUIDs)
+		return len(f.Over.Host)
 	}
 	return f.Tree.Servers()
 }

@@ -13,6 +13,7 @@ import (
 // hash returns "sha256:" and the digest of the canonical text: the header lines that it covers, then the rows.
 func (j *judge) hash() string {
 	w := newLineWriter(j.tree, j.file.Servers())
+	w.ports = j.file.stated["paths"] != ""
 	if j.file.sized {
 		columns := forms[j.file.Form].started
 		return digest(j.head(), len(j.pieces), func(b []byte, i int) []byte { return pieceLine(b, w, columns, &j.pieces[i]) })
@@ -62,6 +63,7 @@ type lineWriter struct {
 	paths   []chunk // [(spine+1)·tops + top+1] with the newline, or lane+1
 	tops    int     // per spine in paths, "no top" included
 	cables  int     // where they are parallel, else 0
+	ports   bool    // a path is a source port
 	phase   int32
 	prefix  chunk // phase with a blank
 }
@@ -163,7 +165,7 @@ func (w *lineWriter) slow(b []byte, m *Message) []byte {
 		b = append(strconv.AppendInt(b, int64(n), 10), ' ')
 	}
 	top := NoTop
-	if w.tops > 1 {
+	if w.tops > 1 || w.ports {
 		top = int(m.Top)
 	}
 	return w.appendPath(b, int(m.Spine), top)
@@ -171,9 +173,12 @@ func (w *lineWriter) slow(b []byte, m *Message) []byte {
 
 // appendPath appends the last column: "2", "2.5", "2.0.1" or "-", and the newline.
 func (w *lineWriter) appendPath(b []byte, spine, top int) []byte {
-	if spine == NoSpine {
+	switch {
+	case w.ports && top != NoTop:
+		return append(strconv.AppendInt(b, int64(uint16(spine)), 10), '\n')
+	case spine == NoSpine:
 		b = append(b, '-')
-	} else {
+	default:
 		b = strconv.AppendInt(b, int64(spine), 10)
 	}
 	if top != NoTop && w.cables > 0 {

@@ -8,7 +8,7 @@ import (
 
 // Over is what a plan over given tables states of its hosts, by rank. A rank is an adapter where hosts have several.
 type Over struct {
-	GUIDs  []uint64
+	GUIDs  []uint64 // nil over probed paths
 	Reads  []bool
 	Builds []bool
 	Host   []int  // of each rank: adapters of one host send each other nothing over the network
@@ -30,19 +30,22 @@ func newOver(stated map[string]string) (x *Over, err error) {
 	if err != nil {
 		return nil, err
 	}
+	x = &Over{Tables: stated["tables"], Host: make([]int, n)}
 	for _, key := range []string{"guids", "tables"} {
-		if stated[key] == "" {
+		if stated[key] == "" && stated["paths"] == "" {
 			return nil, fmt.Errorf("no line %q", "# "+key)
 		}
 	}
-	x = &Over{Tables: stated["tables"], GUIDs: make([]uint64, n), Host: make([]int, n)}
-	if err := each("guids", stated["guids"], n, func(i int, word string) (err error) {
-		if x.GUIDs[i], err = strconv.ParseUint(word, 0, 64); err != nil {
-			return fmt.Errorf("guids: %.40q is none", word)
+	if guids := stated["guids"]; guids != "" {
+		x.GUIDs = make([]uint64, n)
+		if err := each("guids", guids, n, func(i int, word string) (err error) {
+			if x.GUIDs[i], err = strconv.ParseUint(word, 0, 64); err != nil {
+				return fmt.Errorf("guids: %.40q is none", word)
+			}
+			return nil
+		}); err != nil {
+			return nil, err
 		}
-		return nil
-	}); err != nil {
-		return nil, err
 	}
 	if bits := stated["path-bits"]; bits != "" {
 		x.Bits = make([]int, n)

@@ -112,7 +112,7 @@ func TestOtherTables(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	plan, _, _ := ring(t)
 	for _, tt := range []struct{ old, new, want string }{
-		{"# evbench plan 3", "# evbench plan 1", `unknown header "network"`},
+		{"# evbench plan 4", "# evbench plan 1", `unknown header "network"`},
 		{"# hosts 6", "# hosts six", `hosts: "six" is no number from 1`},
 		{"# hosts 6", "# hosts 5", "guids: 6 for 5 hosts"},
 		{"# hosts 6", "# hosts 6\n# hosts 6", `line 5: header "hosts" a second time, after line 4`},
@@ -176,8 +176,8 @@ func TestSizes(t *testing.T) {
 		{"a fragment less", strings.Replace(file.String(), last+"\n", "", 1), judge.WrongSizes, nil},
 		{"twice", file.String() + last + "\n", judge.RepeatedBytes, nil},
 		{"all at once", strings.Replace(file.String(), last, "0 "+strings.Join(words[1:], " "), 1), judge.SendsTwice, nil},
-		{"to itself", strings.Replace(file.String(), last, words[0]+" "+words[1]+" "+words[1]+" 9", 1), judge.SelfMessage, nil},
-		{"no host", strings.Replace(file.String(), last, words[0]+" 7 0 9", 1), judge.UnknownServer, nil},
+		{"to itself", strings.Replace(file.String(), last, words[0]+" "+words[1]+" "+words[1]+" - 9", 1), judge.SelfMessage, nil},
+		{"no host", strings.Replace(file.String(), last, words[0]+" 7 0 - 9", 1), judge.UnknownServer, nil},
 		{"time", strings.Replace(file.String(), "# time ", "# time 1", 1), judge.WrongTime, nil},
 		{"bound", strings.Replace(file.String(), "# bound ", "# bound 1", 1), judge.WrongBound, nil},
 	} {
@@ -188,10 +188,10 @@ func TestSizes(t *testing.T) {
 		expect.True(t, !r.Valid && found, "%s: %+v, want %s", tt.name, r, tt.kind)
 	}
 	for _, tt := range []struct{ old, new, want string }{
-		{"# sizes ", "# x-sizes ", `path "11": over tables it is -`},
-		{last, words[0] + " 0 1 -", `bytes "-"`},
-		{last, words[0] + " 0 1 1e3", `bytes "1e3"`},
-		{last, words[0] + " 0 99999999 1", `dst "99999999"`},
+		{"# sizes ", "# x-sizes ", "more than four columns"},
+		{last, words[0] + " 0 1 - -", `bytes "-"`},
+		{last, words[0] + " 0 1 - 1e3", `bytes "1e3"`},
+		{last, words[0] + " 0 99999999 - 1", `dst "99999999"`},
 	} {
 		_, err := judge.Read(strings.NewReader(strings.Replace(file.String(), tt.old, tt.new, 1)))
 		expect.Error(t, err, tt.want)

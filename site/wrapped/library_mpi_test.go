@@ -154,7 +154,7 @@ func TestExchange(t *testing.T) {
 		for i, n := range names {
 			fmt.Fprintf(&b, "# x-host %d %s\n", i, n)
 		}
-		return strings.Replace(two, "plan 1\n", "plan 1\n"+b.String(), 1)
+		return strings.Replace(two, "plan 4\n", "plan 4\n"+b.String(), 1)
 	}
 	for _, tt := range []struct {
 		name, plan, arg string
@@ -209,7 +209,7 @@ func TestExchange(t *testing.T) {
 func railed(t *testing.T, down []string, hosts ...string) (*plan.Plan, string) {
 	t.Helper()
 	p := built(t, topology.Options{Ports: 2, Leaves: 2, Spines: 3}, down...)
-	return p, strings.Replace(text(t, p), "plan 1\n", "plan 1\n# x-host "+strings.Join(hosts, "\n# x-host ")+"\n", 1)
+	return p, strings.Replace(text(t, p), "plan 4\n", "plan 4\n# x-host "+strings.Join(hosts, "\n# x-host ")+"\n", 1)
 }
 
 // TestExchangeAdapters has ranks take the adapters of their host in the order of its lines, and

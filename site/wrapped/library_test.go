@@ -17,6 +17,8 @@ import (
 
 	"evbench/internal/lists"
 	"evbench/model/order"
+	windows "evbench/model/ordered"
+	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/scheduler/judge"
 	"evbench/site/engines"
@@ -127,6 +129,8 @@ func TestPlans(t *testing.T) {
 		text := text(t, p)
 		got, want := r.read(t, text), want(t, text, lists.Make(p.Tree.Servers(), func(s int) string { return plainName(p.Tree.Position(s)) }), p.Tree.Position)
 		expect.True(t, got == want, "%s: the library reads\n%s, want\n%s", p.Tree.Notation(), got, want)
+		former := r.read(t, strings.Replace(text, "plan 4\n", "plan 1\n", 1))
+		expect.True(t, former == want, "%s in form 1: the library reads\n%s, want\n%s", p.Tree.Notation(), former, want)
 	}
 	tree := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2})
 	divided := expect.Value(plan.Build(expect.Value(tree.WithRoles("leaf0", "leaf1"))(t), plan.Options{Schedule: "fors"}))(t)
@@ -182,7 +186,14 @@ func TestForms(t *testing.T) {
 			is = "error: " + tt.refused
 		}
 		expect.Equal(t, r.read(t, b.String()), is, "%s", tt.name)
+		expect.Equal(t, r.read(t, strings.Replace(b.String(), "plan 4\n", "plan 3\n", 1)), is, "%s in form 3", tt.name)
 	}
+	matrix := expect.Value(sizes.NewMatrix(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}).Shape))(t)
+	expect.Must(t, matrix.Set(0, 3, 7))
+	starts := &windows.Plan{Plan: expect.Value(sizes.MakeWindow(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}), []*sizes.Matrix{matrix, matrix}, sizes.Options{}))(t)}
+	var inTree strings.Builder
+	expect.Must(t, starts.WriteText(&inTree))
+	expect.Equal(t, r.read(t, inTree.String()), "error: it is not for an all-to-all: its fragments have sizes of their own", "sizes in a tree")
 	sized := expect.Value(order.MakeSized("x", plain, lft.Job{Nodes: nodes}, slices.Repeat([]int64{7}, 36), 0))(t)
 	var b strings.Builder
 	expect.Must(t, sized.WriteText(&b))
@@ -194,12 +205,7 @@ var update = flag.Bool("update", false, "write c/covered.h")
 // TestCovered: the library has the list of what a hash covers from this program.
 func TestCovered(t *testing.T) {
 	is := "/* Made by go test ./site/wrapped -update: the header lines that the hash of a plan covers. */\n"
-	for _, l := range []struct {
-		name string
-		keys []string
-	}{{"tree", topology.Keys}, {"tables", judge.Covered}} {
-		is += fmt.Sprintf("static const char *const covered_of_%s[] = {%s, 0};\n", l.name, strings.Join(lists.Of(l.keys, strconv.Quote), ", "))
-	}
+	is += fmt.Sprintf("static const char *const covered[] = {%s, 0};\n", strings.Join(lists.Of(judge.Covered, strconv.Quote), ", "))
 	if *update {
 		expect.Must(t, os.WriteFile("c/covered.h", []byte(is), 0o644))
 	}
@@ -273,14 +279,14 @@ func TestWrong(t *testing.T) {
 	_, bare, _ = strings.Cut(bare, "\n")
 	for _, tt := range []struct{ name, text, want string }{
 		{"nothing", "", "not a plan file"},
-		{"compact", strings.Replace(whole, "plan 1\n", "plan 1 compact\n", 1), "not a plan file"},
+		{"compact", strings.Replace(whole, "plan 4\n", "plan 4 compact\n", 1), "not a plan file"},
 		{"JSON", "{}", "not a plan file"},
 		{"cut off", whole[:len(whole)-1], "cut off"},
 		{"a line less", whole[:strings.LastIndex(whole[:len(whole)-1], "\n")+1], "the hash is not that"},
 		{"other messages", strings.Replace(whole, "\n0 0 ", "\n0 1 ", 1), "the hash is not that"},
 		{"another tree", strings.Replace(whole, "FT(2;2,2)", "FT(2;2,3)", 1), "the hash is not that"},
 		{"no hash", strings.Replace(whole, "# hash", "# x-hash", 1), "the header must have"},
-		{"only the header", "# evbench plan 1\n", "the header must have"},
+		{"only the header", "# evbench plan 4\n", "the header must have"},
 		{"phases", strings.Replace(whole, "# phases ", "# phases 99999999", 1), "phases: "},
 		{"fewer phases", strings.Replace(whole, "# phases ", "# phases 1\n# was ", 1), "is no message of this plan"},
 		{"header at the end", whole + "# x-mine 1\n", "header lines come before"},
@@ -320,8 +326,8 @@ func TestNoCompiler(t *testing.T) {
 func FuzzPlan(f *testing.F) {
 	whole := text(f, built(f, topology.Options{Ports: 2, Leaves: 2}))
 	f.Add(whole)
-	f.Add(strings.Replace(whole, "plan 1\n", "plan 1\n# x-host 0 a 1\n# x-host 1 b 1\n", 1))
-	f.Add(strings.Replace(whole, "plan 1\n", "plan 1\n# x-host 3 a 1 x\n# x-host 0 a 1\n# x-host 2 b 1 y\n# x-host 1 b 1\n", 1))
+	f.Add(strings.Replace(whole, "plan 4\n", "plan 4\n# x-host 0 a 1\n# x-host 1 b 1\n", 1))
+	f.Add(strings.Replace(whole, "plan 4\n", "plan 4\n# x-host 3 a 1 x\n# x-host 0 a 1\n# x-host 2 b 1 y\n# x-host 1 b 1\n", 1))
 	f.Add(overTables(1, ""))
 	f.Add(overTables(2, railLines))
 	f.Add("# evbench plan 1\n# topology FT(2;2,2)\n# fill 2,2\n# down none\n# phases 3\n# hash sha256:0\n")

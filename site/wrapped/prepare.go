@@ -16,6 +16,7 @@ import (
 	"evbench/companion/linux"
 	"evbench/internal/atomicfile"
 	"evbench/plan"
+	"evbench/scheduler/judge"
 	"evbench/site/engines"
 	"evbench/site/lft"
 	"evbench/site/netfile"
@@ -51,12 +52,9 @@ type Options struct {
 	// Order orders the messages of hosts over the tables that the network has; nil: a plan has routes of
 	// its own, in a tree. Routes are then NoRoutes.
 	Order func(nodes []network.Node, hosts []plan.Host) (*Ordered, error)
-	// Judge checks a plan file that begins with OrderedPlan.
-	Judge func(io.Reader) (*Ordered, error)
+	// Judge checks a plan over given tables.
+	Judge func(*judge.File) (*Ordered, error)
 }
-
-// OrderedPlan begins a plan file for given tables.
-const OrderedPlan = "# evbench plan 3\n"
 
 // Ordered is a plan that orders messages over given tables.
 type Ordered struct {
@@ -183,15 +181,19 @@ func taken(o Options, s *Session, r *Report) error {
 	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
 		return fmt.Errorf("%s: packed with gzip, which the library of the ranks does not read; unpack it first", file)
 	}
-	if first, _ := in.Peek(len(OrderedPlan)); o.Judge != nil && string(first) == OrderedPlan {
-		made, err := o.Judge(in)
+	made, err := judge.Read(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if o.Judge != nil && made.Over != nil {
+		made, err := o.Judge(made)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		r.Plan, r.Phases = made.Hash, made.Phases
 		return s.follow(file, nil)
 	}
-	p, err := plan.Read(in)
+	p, err := plan.Of(made)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

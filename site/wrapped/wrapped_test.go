@@ -40,7 +40,7 @@ func TestJob(t *testing.T) {
 	}
 	var b bytes.Buffer
 	expect.Must(t, j.Write(&b))
-	want := "# evbench plan 1\n# x-host 0 n0.x 2\n# x-host 1 n1.x 2\n# x-host 2 n3.x 2\n# x-host 4 n6.x 2\n# x-host 8 n9.x 2\n# x-host 9 n11.x 2\n# topology "
+	want := "# evbench plan 4\n# x-host 0 n0.x 2\n# x-host 1 n1.x 2\n# x-host 2 n3.x 2\n# x-host 4 n6.x 2\n# x-host 8 n9.x 2\n# x-host 9 n11.x 2\n# topology "
 	if !strings.HasPrefix(b.String(), want) {
 		t.Errorf("the file begins with\n%.300s", b.String())
 	}
@@ -391,7 +391,7 @@ func TestJobOfAdapters(t *testing.T) {
 	j := expect.Value(NewJob(n, n, hosts))(t)
 	var b bytes.Buffer
 	expect.Must(t, j.Write(&b))
-	expect.Contains(t, b.String(), "plan 1\n", "# x-host 1 node1 1 mlx5_0\n# x-host 3 node1 1 mlx5_1\n# x-host 2 node0 1 mlx5_1\n# x-host 0 node0 1 mlx5_0\n# topology")
+	expect.Contains(t, b.String(), "plan 4\n", "# x-host 1 node1 1 mlx5_0\n# x-host 3 node1 1 mlx5_1\n# x-host 2 node0 1 mlx5_1\n# x-host 0 node0 1 mlx5_0\n# topology")
 	var r Report
 	r.about(j)
 	expect.True(t, r.Hosts == 2 && r.Adapters == 4 && r.Ranks == 4 && r.Phases == 3 && r.Least == 2 && r.Bound == 1, "%+v", r)

@@ -272,7 +272,13 @@ static int hosts_only(struct plan *p, struct header hosts, char why[PLAN_WHY])
 	return 0;
 }
 
-static const char first_line[] = "# evbench plan 1\n", first_of_tables[] = "# evbench plan 3\n";
+/* form is the version in the first line of a plan in phases; 0: it is none. Form 2 has none. */
+static int form(const char *text, size_t len)
+{
+	static const char first[] = "# evbench plan ";
+	size_t n = sizeof first - 1;
+	return len > n + 1 && memcmp(text, first, n) == 0 && text[n + 1] == '\n' && strchr("134", text[n]) ? text[n] - '0' : 0;
+}
 
 static int read_all(struct plan *p, const char *text, size_t len, char why[PLAN_WHY])
 {
@@ -282,9 +288,9 @@ static int read_all(struct plan *p, const char *text, size_t len, char why[PLAN_
 		{"hosts", &count}, {"readers", &roles}, {"builders", &roles}, {"sizes", &sizes}, {"undelivered", &lost}, {"unreachable", &lost}};
 	struct sha sha = sha_begin;
 	char hex[65];
-	int tables = len >= sizeof first_of_tables - 1 && memcmp(text, first_of_tables, sizeof first_of_tables - 1) == 0;
-	if (!tables && (len < sizeof first_line - 1 || memcmp(text, first_line, sizeof first_line - 1) != 0))
-		return wrong(why, "not a plan file in text form: it starts with \"# evbench plan 1\", or 3");
+	int of = form(text, len), tables;
+	if (!of)
+		return wrong(why, "not a plan file in text form: it starts with \"# evbench plan 4\", or 1 or 3");
 	for (const char *line = text; line < end; line = line_end + 1) {
 		line_end = memchr(line, '\n', end - line);
 		if (!line_end)
@@ -302,14 +308,15 @@ static int read_all(struct plan *p, const char *text, size_t len, char why[PLAN_
 		for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
 			if (key_is(&h, line, line_end, kept[i].key))
 				*kept[i].to = h;
-		for (const char *const *key = tables ? covered_of_tables : covered_of_tree; *key; key++)
+		for (const char *const *key = covered; *key; key++)
 			if (key_is(&h, line, line_end, *key))
 				sha_add(&sha, line, line_end + 1 - line);
 	}
 	p->end = end;
 	if (!p->body)
 		p->body = end;
-	if (!phases.at || !hash.at || (tables ? !count.at : !topology.at || !filling.at))
+	tables = of == 3 || count.at;
+	if (!hash.at || (!phases.at && !sizes.at) || (tables ? !count.at : !topology.at || !filling.at))
 		return wrong(why, tables ? "the header must have hosts, phases and hash" : "the header must have topology, fill, phases and hash");
 	sha_hex(&sha, hex);
 	snprintf(p->hash, sizeof p->hash, "sha256:%s", hex);
