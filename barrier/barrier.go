@@ -173,7 +173,7 @@ func Partners(kind string, rank, n int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := lists.Of(steps, func(s Step) int { return s.Peer })
+	out := lists.Map(steps, func(s Step) int { return s.Peer })
 	slices.Sort(out)
 	return slices.Compact(out), nil
 }

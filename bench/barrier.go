@@ -41,7 +41,7 @@ func (r *runner) settleBarriers(ctx context.Context) error {
 	if transport.Of(r.s.Transport).Barrier {
 		forms = append(forms, barrier.MPI)
 	}
-	r.barriers = lists.Of(forms, func(form string) results.TriedBarrier { return results.TriedBarrier{Barrier: form} })
+	r.barriers = lists.Map(forms, func(form string) results.TriedBarrier { return results.TriedBarrier{Barrier: form} })
 	for range barrierTries {
 		for i := range r.barriers {
 			x := &r.barriers[i]

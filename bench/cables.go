@@ -46,7 +46,7 @@ func (c *cables) tell(e topology.CableEvent) {
 func (c *cables) since(moment time.Time, of func(cable string) bool) []outage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := lists.Of(slices.Sorted(maps.Keys(c.down)), func(cable string) outage { return outage{cable: cable, from: c.down[cable]} })
+	out := lists.Map(slices.Sorted(maps.Keys(c.down)), func(cable string) outage { return outage{cable: cable, from: c.down[cable]} })
 	for _, x := range slices.SortedFunc(maps.Values(c.past), func(a, b outage) int {
 		return cmp.Or(b.until.Compare(a.until), cmp.Compare(a.cable, b.cable))
 	}) {

@@ -171,8 +171,8 @@ func rows(p *plan.Plan) [][]wire.Step {
 	if p.Schedule == nil {
 		return nil
 	}
-	return lists.Make(p.Tree.Servers(), func(rank int) []wire.Step {
-		return lists.Of(p.Row(rank), func(s scheduler.Step) wire.Step { return wire.Step(s) })
+	return lists.Tabulate(p.Tree.Servers(), func(rank int) []wire.Step {
+		return lists.Map(p.Row(rank), func(s scheduler.Step) wire.Step { return wire.Step(s) })
 	})
 }
 

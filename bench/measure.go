@@ -142,7 +142,7 @@ func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeli
 	if err != nil {
 		return err
 	}
-	events := lists.Of(m.outcome.Servers, func(s controller.Server) uint64 { return s.Events })
+	events := lists.Map(m.outcome.Servers, func(s controller.Server) uint64 { return s.Events })
 	var planned []float64
 	if m.outcome.Complete && len(m.failovers) == 0 {
 		planned = plannedBytes(m.Planned, between(r.s, m.Planned, events))

@@ -66,7 +66,7 @@ func merged(all []scenario.Timed) []scenario.Timed {
 }
 
 func longestOutage(timed []scenario.Timed, duration time.Duration) time.Duration {
-	return lists.Most(timed, func(f scenario.Timed) time.Duration { return cmp.Or(f.For, duration-f.At) })
+	return lists.MaxOf(timed, func(f scenario.Timed) time.Duration { return cmp.Or(f.For, duration-f.At) })
 }
 
 // A series is what all servers received in each interval of a case.

@@ -142,7 +142,7 @@ func perWindow(sec []float64, window int) []float64 {
 
 // slices are the results so far; it decides which of them count.
 func (r *runner) slices() []results.Slice {
-	out := lists.Of(r.done, func(m *measured) results.Slice { return m.slice })
+	out := lists.Map(r.done, func(m *measured) results.Slice { return m.slice })
 	if r.plan.Count != 1 { // a single round does not show what is usual
 		results.Reject(out)
 	}

@@ -78,10 +78,10 @@ type Target interface {
 	Watch(ctx context.Context, events chan<- failover.LinkEvent) error
 }
 
-func (r Routes) nodes() []Node { return lists.Of(r, func(t Table) Node { return t.Node }) }
+func (r Routes) nodes() []Node { return lists.Map(r, func(t Table) Node { return t.Node }) }
 
 func (r Routes) of(nodes []Node) Routes {
-	return lists.Where(r, func(t Table) bool { return slices.Contains(nodes, t.Node) })
+	return lists.Filter(r, func(t Table) bool { return slices.Contains(nodes, t.Node) })
 }
 
 // NodeName returns the name of a node: leaf0, spine3, server17; of three levels also pod1-spine3

@@ -76,7 +76,7 @@ func (d difference) Describe(t *topology.Tree) string {
 }
 
 func (r Route) describe(t *topology.Tree, n Node) string {
-	peers := lists.Of(r.Via, func(p Port) string { return PeerName(t, n, p) })
+	peers := lists.Map(r.Via, func(p Port) string { return PeerName(t, n, p) })
 	s := prefixName(r.Prefix) + " via " + strings.Join(peers, ",")
 	if r.Spray {
 		s += ", each packet"

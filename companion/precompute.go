@@ -46,7 +46,7 @@ func (f *precomputed) work(stop func() bool) {
 
 // neighbours returns the trees with one dead link less than t, and with one more.
 func neighbours(t *topology.Tree) []*topology.Tree {
-	out := lists.Of(t.Dead(), func(l topology.Link) *topology.Tree {
+	out := lists.Map(t.Dead(), func(l topology.Link) *topology.Tree {
 		return withDead(t, topology.Minus(t.Dead(), []topology.Link{l}))
 	})
 	for id := range t.AllLinks() {

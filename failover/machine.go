@@ -408,7 +408,7 @@ func disjoint(t *topology.Tree) string {
 	if t.Connected() == nil {
 		return ""
 	}
-	pairs := lists.Of(t.Unreachable(), func(p [2]int) string { return fmt.Sprintf("%s and %s", servers(t.Shape, p[0]), servers(t.Shape, p[1])) })
+	pairs := lists.Map(t.Unreachable(), func(p [2]int) string { return fmt.Sprintf("%s and %s", servers(t.Shape, p[0]), servers(t.Shape, p[1])) })
 	return fmt.Sprintf("no path between %s: dead are %s", some(pairs, 3, " or "), some(t.DownNames(), 16, ", "))
 }
 

@@ -67,7 +67,7 @@ func (p *Plan) NameLines() string {
 
 // HostLines are the lines that name hosts, by rank, which have positions in a plan.
 func HostLines(hosts []Host, position func(rank int) int) (text string) {
-	order := lists.Count[int](len(hosts))
+	order := lists.Range[int](len(hosts))
 	slices.SortStableFunc(order, func(a, b int) int { return hosts[a].Order - hosts[b].Order })
 	for _, r := range order {
 		h := hosts[r]
@@ -98,7 +98,7 @@ func WeightNames(t *topology.Tree, weights []int64) (out []string) {
 }
 
 func LeafNames(leaves []int) []string {
-	return lists.Of(leaves, func(l int) string { return fmt.Sprintf("leaf%d", l) })
+	return lists.Map(leaves, func(l int) string { return fmt.Sprintf("leaf%d", l) })
 }
 
 // Hash names the plan: "sha256:" and the digest of its fabric lines and its canonical body. Plans
@@ -188,15 +188,15 @@ func InBlocks[T any](w io.Writer, items iter.Seq[T], add func(b []byte, item T) 
 func (p *Plan) line() func(b []byte, m scheduler.Message) []byte {
 	through := p.Through()
 	pinned := p.Pinned()
-	phase := lists.Make(p.Phases(), newDecimal)
-	at := lists.Make(p.Tree.Servers(), func(r int) decimal { return newDecimal(p.Tree.Position(r)) })
+	phase := lists.Tabulate(p.Phases(), newDecimal)
+	at := lists.Tabulate(p.Tree.Servers(), func(r int) decimal { return newDecimal(p.Tree.Position(r)) })
 	for i := range at {
 		at[i].add(' ')
 	}
 	for i := range phase {
 		phase[i].add(' ')
 	}
-	k, plain := lists.Make(p.Tree.Spines(), newDecimal), p.Tree.Plain()
+	k, plain := lists.Tabulate(p.Tree.Spines(), newDecimal), p.Tree.Plain()
 	return func(b []byte, m scheduler.Message) []byte {
 		b = phase[m.Phase].append(b)
 		b = at[m.Src].append(b)

@@ -18,7 +18,7 @@ type UnreachableError struct{ Pairs [][2]int }
 const named = 10
 
 func (e *UnreachableError) Error() string {
-	names := lists.Of(e.Pairs[:min(named, len(e.Pairs))], func(c [2]int) string { return fmt.Sprintf("leaf%d and leaf%d", c[0], c[1]) })
+	names := lists.Map(e.Pairs[:min(named, len(e.Pairs))], func(c [2]int) string { return fmt.Sprintf("leaf%d and leaf%d", c[0], c[1]) })
 	more := ""
 	if n := len(e.Pairs) - len(names); n > 0 {
 		more = fmt.Sprintf(", and %d more pairs,", n)
@@ -71,5 +71,5 @@ func pairSet(pairs [][2]int) func(a, b int) bool {
 }
 
 func PairNames(pairs [][2]int) []string {
-	return lists.Of(pairs, func(c [2]int) string { return fmt.Sprintf("leaf%d-leaf%d", c[0], c[1]) })
+	return lists.Map(pairs, func(c [2]int) string { return fmt.Sprintf("leaf%d-leaf%d", c[0], c[1]) })
 }

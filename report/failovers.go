@@ -67,7 +67,7 @@ func FailoverRows(list []results.Failover) (heads []string, rows [][]string, leg
 	for _, c := range failoverTable[:len(failoverTable)-1] { // what was lost is known of whole cases
 		heads = append(heads, c.Head)
 	}
-	rows = lists.Of(list, func(f results.Failover) []string { return failoverRow(f, f.Case) })
+	rows = lists.Map(list, func(f results.Failover) []string { return failoverRow(f, f.Case) })
 	return heads, rows, failoverLegend + failoverUnits + failoverNone
 }
 
@@ -218,7 +218,7 @@ func summarised(all [][]float64) (median, worst []float64) {
 }
 
 func inUse(list []results.Failover) (n int) {
-	return lists.Many(list, func(f results.Failover) bool { return f.FirstNewSec != nil })
+	return lists.CountIf(list, func(f results.Failover) bool { return f.FirstNewSec != nil })
 }
 
 func sources(list []results.Failover) string {

@@ -44,7 +44,7 @@ func explained(cases []results.Case, columns []show.Column) string {
 // what happened to links.
 func notes(s results.Summary) []string {
 	cases := s.Cases
-	out := lists.Of(s.Notes(), func(n results.Note) string { return n.Head + ": " + n.Text })
+	out := lists.Map(s.Notes(), func(n results.Note) string { return n.Head + ": " + n.Text })
 	for _, w := range results.Grouped(cases, func(c results.Case) []string { return c.Warnings }) {
 		out = append(out, "warning: "+w)
 	}

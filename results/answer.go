@@ -62,9 +62,9 @@ func NewAnswer(s Setting, cases []Case, all []Slice, compared []Comparison) *Ans
 	q, e, subjects := r.evidence()
 	if s.Stopped != "" { // what was measured is told, what is in doubt about it no longer matters
 		e.Doubts = []answer.Doubt{{Text: s.Stopped}}
-		e.Findings = lists.Where(e.Findings, func(f answer.Finding) bool { return len(f.Doubts) == 0 })
+		e.Findings = lists.Filter(e.Findings, func(f answer.Finding) bool { return len(f.Doubts) == 0 })
 	}
-	return &Answer{answer.Decide(q, e), append([]string{}, lists.Of(subjects, func(i int) string { return cases[i].Name })...)}
+	return &Answer{answer.Decide(q, e), append([]string{}, lists.Map(subjects, func(i int) string { return cases[i].Name })...)}
 }
 
 // evidence returns the question of a run, what the run holds on it, and the cases that it is about.
@@ -75,7 +75,7 @@ func (r *reading) evidence() (q answer.Question, e answer.Evidence, subjects []i
 		if slices.ContainsFunc(r.compared, func(x Comparison) bool { return len(x.Dead) > 0 }) {
 			q = answer.Cost
 		}
-		subjects = slices.Concat(lists.Of(r.compared, func(x Comparison) []int { return x.Cases })...)
+		subjects = slices.Concat(lists.Map(r.compared, func(x Comparison) []int { return x.Cases })...)
 		e.Findings = r.comparisons()
 	case slices.ContainsFunc(r.cases, func(c Case) bool { return len(c.Failovers) > 0 }):
 		q = answer.Follow
@@ -113,7 +113,7 @@ func (r *reading) evidence() (q answer.Question, e answer.Evidence, subjects []i
 	e.Findings = slices.Concat(short, e.Findings)
 	lost, wrong := r.wrong(subjects)
 	if len(wrong) > 0 && len(short) > 0 {
-		e.Why, wrong = lists.Of(wrong, func(d answer.Doubt) string { return d.Text }), nil // signs of what slows it
+		e.Why, wrong = lists.Map(wrong, func(d answer.Doubt) string { return d.Text }), nil // signs of what slows it
 	}
 	if len(lost) > 0 { // they decide
 		e.Doubts = nil
@@ -188,8 +188,8 @@ func (r *reading) comparisons() (out []answer.Finding) {
 
 // comparison states what the cases of one set reach, in one finding, and what they do not show in further ones.
 func (r *reading) comparison(x Comparison) (out []answer.Finding) {
-	known := lists.Where(x.Cases, func(i int) bool { return r.cases[i].Estimate != nil })
-	open := lists.Where(known, func(i int) bool { return r.cases[i].open() })
+	known := lists.Filter(x.Cases, func(i int) bool { return r.cases[i].Estimate != nil })
+	open := lists.Filter(known, func(i int) bool { return r.cases[i].open() })
 	if len(known) == 0 {
 		return nil
 	}
@@ -202,7 +202,7 @@ func (r *reading) comparison(x Comparison) (out []answer.Finding) {
 	case len(open) == len(known) && r.once(open):
 		f.Doubts = []answer.Doubt{{Text: "intervals of one round are too wide", Remedy: "measure more (--rounds, --limit)"}}
 	case 2*len(open) > len(known):
-		names := lists.Of(known, func(i int) string { return Quoted(r.cases[i].Name) })
+		names := lists.Map(known, func(i int) string { return Quoted(r.cases[i].Name) })
 		f = answer.Finding{Text: "the intervals are too wide to compare " + show.And(names), Place: answer.Across}
 		if len(known) == 1 {
 			f.Text = fmt.Sprintf("the interval of %s is too wide for an answer", names[0])
@@ -211,7 +211,7 @@ func (r *reading) comparison(x Comparison) (out []answer.Finding) {
 	case len(r.Asked) == 0 && r.mostOpen():
 		f.Doubts = []answer.Doubt{{Text: "most cases of the table are not resolved", Remedy: "measure longer (--limit, --duration)"}}
 	case len(open) > 0:
-		names := lists.Of(open, func(i int) string { return Quoted(r.cases[i].Name) })
+		names := lists.Map(open, func(i int) string { return Quoted(r.cases[i].Name) })
 		out = append(out, answer.Finding{Text: "not resolved: " + strings.Join(names, ", "), Place: answer.Across})
 	}
 	out = slices.Insert(out, 0, f)
@@ -229,8 +229,8 @@ func (r *reading) ratedNot() bool { return r.Fabric.RateBitPerSec == 0 && r.host
 
 // mostOpen reports whether most rows of the table say nothing certain.
 func (r *reading) mostOpen() bool {
-	rows := lists.Where(r.cases, func(c Case) bool { return !c.Control && c.Estimate != nil && !c.changes() })
-	return 2*lists.Many(rows, Case.open) > len(rows)
+	rows := lists.Filter(r.cases, func(c Case) bool { return !c.Control && c.Estimate != nil && !c.changes() })
+	return 2*lists.CountIf(rows, Case.open) > len(rows)
 }
 
 // open reports whether the interval of a case is too wide to say what it shows: the order of the cases may be
@@ -405,7 +405,7 @@ func cut(figure string) string {
 
 // about begins a sentence with its dead links and sizes.
 func (r *reading) about(x Comparison, costs bool) string {
-	links := lists.Where(x.Dead, func(f string) bool { return !strings.Contains(f, " at ") })
+	links := lists.Filter(x.Dead, func(f string) bool { return !strings.Contains(f, " at ") })
 	text := number(len(x.Dead), "dead cable", "dead cables")
 	if len(links) < len(x.Dead) {
 		text = strings.Join(x.Dead, " and ")
@@ -478,7 +478,7 @@ func equals(cases []Case, group []int) (sentences []string) {
 	}
 	for _, set := range sets {
 		if len(set) > 1 {
-			names := lists.Of(set, func(i int) string { return Quoted(cases[i].Name) })
+			names := lists.Map(set, func(i int) string { return Quoted(cases[i].Name) })
 			sentences = append(sentences, show.And(names)+" differ by less than "+ToleranceText())
 		}
 	}

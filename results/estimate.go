@@ -53,13 +53,13 @@ func NewEstimate(name string, slices []Slice) *Estimate {
 		i, over := valuesOf(mine, Slice.goodput)
 		return &Estimate{OfGoodput, over, i}
 	}
-	i, over := orExchanges(NewInterval(lists.Of(mine, Slice.ratio)), func() Interval { return overExchanges(mine, control) })
+	i, over := orExchanges(NewInterval(lists.Map(mine, Slice.ratio)), func() Interval { return overExchanges(mine, control) })
 	return &Estimate{OfRatio, over, i}
 }
 
 // valuesOf is the interval of a value of slices.
 func valuesOf(mine []Slice, value func(Slice) float64) (Interval, string) {
-	return orExchanges(NewInterval(lists.Of(mine, value)), func() Interval { return intervalAt(exchanges(mine, value), Confidence) })
+	return orExchanges(NewInterval(lists.Map(mine, value)), func() Interval { return intervalAt(exchanges(mine, value), Confidence) })
 }
 
 // orExchanges is an interval over rounds or, where these are too few, the one over exchanges with its median.

@@ -103,7 +103,7 @@ func (t *Table) With(names []string, kinds []reflect.Kind) (*Table, error) {
 }
 
 // Lacks returns the names of the columns of this version that are not in the file.
-func (t *Table) Lacks() []string { return lists.Of(t.lacks, func(c Column) string { return c.Name }) }
+func (t *Table) Lacks() []string { return lists.Map(t.lacks, func(c Column) string { return c.Name }) }
 
 // Has reports whether the table has a column.
 func (t *Table) Has(name string) bool {

@@ -34,9 +34,9 @@ type Note struct {
 
 // Notes returns the notes of a run, each text once.
 func (s Summary) Notes() []Note {
-	out := lists.Of(Grouped(s.Cases, func(c Case) []string { return c.Reasons }), func(text string) Note { return Note{Wrong, text} })
-	open := lists.Where(s.Cases, func(c Case) bool { return c.Verdict == Unresolved && c.Complete && c.Valid }) // as tables show them
-	names := strings.Join(lists.Of(open, func(c Case) string { return c.Name }), ", ")
+	out := lists.Map(Grouped(s.Cases, func(c Case) []string { return c.Reasons }), func(text string) Note { return Note{Wrong, text} })
+	open := lists.Filter(s.Cases, func(c Case) bool { return c.Verdict == Unresolved && c.Complete && c.Valid }) // as tables show them
+	names := strings.Join(lists.Map(open, func(c Case) string { return c.Name }), ", ")
 	switch {
 	case len(open) > 0 && !slices.ContainsFunc(open, func(c Case) bool { return c.Estimate == nil || c.Rounds != 1 }):
 		out = append(out, Note{Unresolved, names + ": " + again.String() + "."})
@@ -56,7 +56,7 @@ func rejected(all []Slice) []Note {
 		}
 		count[s.Rejected]++
 	}
-	return lists.Of(reasons, func(why string) Note {
+	return lists.Map(reasons, func(why string) Note {
 		return Note{Rejected, fmt.Sprintf("%d of %d slices: %s", count[why], len(all), why)}
 	})
 }
@@ -105,7 +105,7 @@ func RateUnitOf(most float64) RateUnit {
 // GoodputUnit is the unit for the mean goodput of the servers of some cases, gigabit without any
 // goodput.
 func GoodputUnit(cases []Case) RateUnit {
-	most := cmp.Or(lists.Most(cases, func(c Case) float64 { return c.GoodputBitPerSec.Mean }), 1e9)
+	most := cmp.Or(lists.MaxOf(cases, func(c Case) float64 { return c.GoodputBitPerSec.Mean }), 1e9)
 	return RateUnitOf(most)
 }
 

@@ -74,7 +74,7 @@ func (r *reading) slowed(s share) bool {
 
 // counted are the slices of a case that count.
 func (r *reading) counted(c Case) []Slice {
-	return lists.Where(r.all, func(s Slice) bool { return s.Case == c.Name && s.Counts() && s.Efficiency > 0 })
+	return lists.Filter(r.all, func(s Slice) bool { return s.Case == c.Name && s.Counts() && s.Efficiency > 0 })
 }
 
 // fewest observations are all below the true median in one case of 32: less often than 1 - Confidence.
@@ -119,7 +119,7 @@ func (r *reading) shortfalls(subjects []int, ratios bool) (known, doubted []answ
 		known = append(known, f)
 	}
 	all := r.shares()
-	short := lists.Where(all, r.short)
+	short := lists.Filter(all, r.short)
 	if s, ok := r.together(all, short); ok && (len(all) > 1 || r.single()) {
 		if f := r.every(s, all); ratios {
 			doubted = append(doubted, answer.Finding{Text: f.Text, Place: answer.Across})
@@ -153,7 +153,7 @@ func (r *reading) together(all, short []share) (share, bool) {
 func (r *reading) every(s share, all []share) (f answer.Finding) {
 	limit := "that rate"
 	if f.Text = r.only(s.Case).Text; len(all) > 1 {
-		of := lists.Of(all, func(s share) float64 { return 100 * s.Median })
+		of := lists.Map(all, func(s share) float64 { return 100 * s.Median })
 		if f.Text = fmt.Sprintf("every case reaches %.0f %% of its prediction", 100*s.Median); slices.Max(of)-slices.Min(of) > 100*Tolerance {
 			f.Text = fmt.Sprintf("every case reaches %.0f to %.0f %% of its prediction", slices.Min(of), slices.Max(of))
 		}
@@ -193,7 +193,7 @@ func (r *reading) every(s share, all []share) (f answer.Finding) {
 
 // beyond doubts a stated rate that a case exceeds by more than a measurement may.
 func (r *reading) beyond() (out []answer.Doubt) {
-	all := lists.Where(r.shares(), func(s share) bool { return s.Median*s.PredictedEfficiency > overOne })
+	all := lists.Filter(r.shares(), func(s share) bool { return s.Median*s.PredictedEfficiency > overOne })
 	if !r.hosts() || len(all) == 0 {
 		return nil
 	}
@@ -230,16 +230,16 @@ func (p processors) text() string {
 const mostRejected = 0.25
 
 func processorsOf(cases []Case, all []Slice) (p processors) {
-	counted := lists.Where(all, func(s Slice) bool { return s.Rejected == "" })
+	counted := lists.Filter(all, func(s Slice) bool { return s.Rejected == "" })
 	p.told = slices.ContainsFunc(counted, func(s Slice) bool { return len(s.Load) > 0 })
-	p.delay = NewStat(lists.Of(counted, func(s Slice) float64 { return s.Delay })).Median
-	rejected := lists.Many(all, func(s Slice) bool { return s.Rejected != "" && s.Rejected != repeated })
+	p.delay = NewStat(lists.Map(counted, func(s Slice) float64 { return s.Delay })).Median
+	rejected := lists.CountIf(all, func(s Slice) bool { return s.Rejected != "" && s.Rejected != repeated })
 	switch {
 	case p.delay >= Tolerance:
 		p.sign = fmt.Sprintf("servers waited %.0f %% of the time for a processor", 100*p.delay)
 	case float64(rejected) > mostRejected*float64(len(all)):
 		p.sign = fmt.Sprintf("%d of %d slices were rejected, as servers waited for processors", rejected, len(all))
-	case lists.Most(cases, func(c Case) float64 { return c.CPUBusy }) > maxBusy:
+	case lists.MaxOf(cases, func(c Case) float64 { return c.CPUBusy }) > maxBusy:
 		p.sign = fmt.Sprintf("processors were busy more than %.0f %% of the time", 100*maxBusy)
 	}
 	return p

@@ -103,7 +103,7 @@ const repeated = "measured again in its round, with less delay"
 // the slices of a case in one round at most one counts, the one with the least delay: a round is
 // one observation, also where later slices have raised the usual delay.
 func Reject(slices []Slice) {
-	delays := lists.Of(slices, func(s Slice) float64 { return s.Delay })
+	delays := lists.Map(slices, func(s Slice) float64 { return s.Delay })
 	limit := max(maxDelay, maxUnusual*NewStat(delays).Median)
 	type place struct {
 		name  string

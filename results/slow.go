@@ -62,7 +62,7 @@ func CountOf(server int, waited float64, l *Load) ServerCount {
 func (c Case) Culprits() string {
 	const mostSaid = 2
 	said := c.Causes[:min(len(c.Causes), mostSaid)]
-	return show.And(lists.Of(said, func(x attribution.Cause) string { return x.Text(c.MeasuredSec) }))
+	return show.And(lists.Map(said, func(x attribution.Cause) string { return x.Text(c.MeasuredSec) }))
 }
 
 // culprit says who is slow in a case, or else in another one of the run.

@@ -157,7 +157,7 @@ func slowControl(cases []Case, all []Slice) bool {
 		if !c.Control || c.PredictedEfficiency == 0 || len(control) == 0 {
 			return false
 		}
-		reached := NewInterval(lists.Of(control, Slice.efficiency)).Median / c.PredictedEfficiency
+		reached := NewInterval(lists.Map(control, Slice.efficiency)).Median / c.PredictedEfficiency
 		return reached < minControl && processorsOf(cases, all).explains(1-reached)
 	})
 }
@@ -185,6 +185,6 @@ func (c Case) equals(other Case) bool { return slices.Contains(c.Equal, other.Na
 
 // Open lists the names of the cases that are compared and unresolved.
 func Open(cases []Case) []string {
-	open := lists.Where(cases, func(c Case) bool { return c.Compared && c.Verdict == Unresolved })
-	return lists.Of(open, func(c Case) string { return c.Name })
+	open := lists.Filter(cases, func(c Case) bool { return c.Compared && c.Verdict == Unresolved })
+	return lists.Map(open, func(c Case) string { return c.Name })
 }

@@ -247,7 +247,7 @@ func (f fan) setAll(tables *Tables) {
 		if f.below(leaf) {
 			continue
 		}
-		ports := lists.Of(f.candidates(leaf), func(k int) Port { return Port(f.port + k) })
+		ports := lists.Map(f.candidates(leaf), func(k int) Port { return Port(f.port + k) })
 		for dst := t.First(leaf); dst < t.First(leaf+1); dst++ {
 			tables.Set(f.sw, dst, ports...)
 		}

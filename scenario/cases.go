@@ -64,7 +64,7 @@ func (d *document) written(root field, f fields) []entry {
 	switch {
 	case f.Given("cases"):
 		list := d.List(f.Get("cases"))
-		out := lists.Of(list, func(at field) entry {
+		out := lists.Map(list, func(at field) entry {
 			return entry{self: at, f: d.Mapping(at, caseFields(&Case{}, nil, maxServers, nil).names())}
 		})
 		if list != nil && len(list) == 0 {

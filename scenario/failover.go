@@ -26,7 +26,7 @@ const (
 )
 
 func policies() []string {
-	return append(lists.Of(failover.Policies(), func(p failover.Policy) string { return string(p) }), policyReorder)
+	return append(lists.Map(failover.Policies(), func(p failover.Policy) string { return string(p) }), policyReorder)
 }
 
 // A Failover is the reaction to links that die or come back during a case.

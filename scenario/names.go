@@ -105,7 +105,7 @@ func (c Case) dead() string {
 
 // firsts returns the timed failures as written: for a flapping link the first.
 func (c Case) firsts() []Timed {
-	return lists.Where(c.Timed, func(t Timed) bool { return t.flap.nth == 0 })
+	return lists.Filter(c.Timed, func(t Timed) bool { return t.flap.nth == 0 })
 }
 
 // String is the form of a timed failure in the name of a case: "leaf0-spine3@3s", and for the first

@@ -75,7 +75,7 @@ func (d *document) network(f fields, t *top) (*topology.Tree, error) {
 		return nil, err
 	}
 	return tree.Named(&topology.Names{
-		Called: append(cables, make([]string, tree.AllLinks()-len(cables))...), Switches: lists.Make(tree.Switches(), tree.SwitchName),
+		Called: append(cables, make([]string, tree.AllLinks()-len(cables))...), Switches: lists.Tabulate(tree.Switches(), tree.SwitchName),
 	}), nil
 }
 

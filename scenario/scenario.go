@@ -188,7 +188,7 @@ func (s *Scenario) ExchangeTime() time.Duration {
 }
 
 func (s *Scenario) CaseNames() []string {
-	return lists.Of(s.Cases, func(c Case) string { return c.Name })
+	return lists.Map(s.Cases, func(c Case) string { return c.Name })
 }
 
 // Sizes says how the fragments of a case differ.

@@ -33,7 +33,7 @@ func (d *document) timed(f field, find func(name string) ([]topology.Link, error
 		d.Fail(m.Get("every"), "%s is not longer than for, %s, so the link would not come back in between", short(t.flap.every), short(t.For))
 		return nil, false
 	}
-	return lists.Make(t.flap.times, func(i int) Timed {
+	return lists.Tabulate(t.flap.times, func(i int) Timed {
 		u := t
 		u.At, u.flap.nth = t.At+time.Duration(i)*t.flap.every, i
 		return u

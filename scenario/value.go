@@ -40,7 +40,7 @@ func (v value) flag(usage string) value {
 type group []row
 
 func (g group) names() []string {
-	return lists.Of(g, func(r row) string { return r.name })
+	return lists.Map(g, func(r row) string { return r.name })
 }
 
 // lists gives each field of g a list of its values.
@@ -66,7 +66,7 @@ func to[T any](p *T, is shape, parse func(string) (T, error)) value {
 func nested(is shape) value { return value{shape: is} }
 
 func choice[T ~string](p *T, what string, names ...T) value {
-	all := lists.Of(names, func(n T) string { return string(n) })
+	all := lists.Map(names, func(n T) string { return string(n) })
 	parse := oneOf(what, all, nil)
 	return to(p, enum(all...), func(text string) (T, error) {
 		name, err := parse(text)

@@ -229,7 +229,7 @@ const byteUnits = 1000
 // bound, as settle does.
 func (c *byteCase) split() *split.Fluid {
 	scale := byteUnits / float64(max(1, c.best.Time))
-	amount := lists.Of(c.amount, func(n int64) float64 { return float64(n) * scale })
+	amount := lists.Map(c.amount, func(n int64) float64 { return float64(n) * scale })
 	w := split.NewFluidOf(c.double, split.Scales(c.double), amount)
 	w.Ceiling = float64(c.best.Time) * scale
 	for i := 1; i <= 3*split.Sweeps && len(amount) > 0 && w.Excess() > split.Tolerance; i++ {

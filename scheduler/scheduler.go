@@ -174,7 +174,7 @@ type meeting struct {
 func (s *Schedule) band(buf []meeting, start []int, low, high int) []meeting {
 	n := start[high] - start[low]
 	buf = slices.Grow(buf[:0], n)[:n]
-	next := lists.Make(high-low, func(p int) int { return start[low+p] - start[low] })
+	next := lists.Tabulate(high-low, func(p int) int { return start[low+p] - start[low] })
 	s.table.Walk(func(src, dst int, x *slots.Slot) { // rising src within each phase
 		p := x.Phase() - low
 		if uint(p) >= uint(len(next)) {

@@ -27,7 +27,7 @@ func (v *Live) Alive(leaf, spine int) bool {
 
 // LiveCables returns how many cables between a leaf and a spine are alive.
 func (v *Live) LiveCables(leaf, spine int) int {
-	return lists.Many(v.dead[(leaf*v.s.spines+spine)*v.s.cables:][:v.s.cables], func(dead bool) bool { return !dead })
+	return lists.CountIf(v.dead[(leaf*v.s.spines+spine)*v.s.cables:][:v.s.cables], func(dead bool) bool { return !dead })
 }
 
 // CableAlive reports whether a cable between a leaf and a spine, 0..Cables()-1, is alive.

@@ -176,7 +176,7 @@ func (t *Tree) WireName(w Wire) (link, direction string) {
 
 // LinkNames returns the names of links in their order; it is never nil.
 func (t *Tree) LinkNames(links []Link) []string {
-	return lists.Make(len(links), func(i int) string { return t.LinkName(links[i]) })
+	return lists.Tabulate(len(links), func(i int) string { return t.LinkName(links[i]) })
 }
 
 // DownNames returns the names of the dead cables, in the order of Dead.

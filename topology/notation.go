@@ -228,7 +228,7 @@ func (t *Tree) Links(name string) ([]Link, error) {
 		if m == nil || f.three && t.tops == 0 {
 			continue
 		}
-		n := lists.Of(m[1:], atoi)
+		n := lists.Map(m[1:], atoi)
 		var out []Link
 		if f.links != nil {
 			out = slices.DeleteFunc(f.links(t, n), func(l Link) bool { return !t.Has(l) })

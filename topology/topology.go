@@ -234,7 +234,7 @@ func LinkNames(links []Link) []string { return (&Tree{}).LinkNames(links) }
 
 // Minus returns the links that are not among others, in their order.
 func Minus(links, others []Link) []Link {
-	return lists.Where(links, func(l Link) bool { return !slices.Contains(others, l) })
+	return lists.Filter(links, func(l Link) bool { return !slices.Contains(others, l) })
 }
 
 // A LinkEvent is the report of one end of a link between switches. A link is alive while both ends

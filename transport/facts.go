@@ -36,7 +36,7 @@ var table = []Facts{
 
 // Names lists the transports.
 func Names() (names []string) {
-	return lists.Of(table, func(f Facts) string { return f.Name })
+	return lists.Map(table, func(f Facts) string { return f.Name })
 }
 
 // Of returns the facts of a transport, or none for an unknown name.

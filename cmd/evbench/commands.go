@@ -78,7 +78,7 @@ func swept(action func(*cli.Context, *sweep.Sweep) error) cli.ActionFunc {
 func init() { cli.HelpPrinter = cmdline.PrintHelp }
 
 func join[S ~string](names []S) string {
-	return strings.Join(lists.Of(names, func(n S) string { return string(n) }), ", ")
+	return strings.Join(lists.Map(names, func(n S) string { return string(n) }), ", ")
 }
 
 func enginesHelp() string {

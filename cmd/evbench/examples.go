@@ -33,7 +33,7 @@ func examplesAction(c *cli.Context) error {
 		fmt.Fprintf(c.App.ErrWriter, "%d of %d; evbench examples --all lists all, evbench examples NAME prints one, evbench run NAME measures it\n\n", len(scenarios.First), len(all))
 		all = scenarios.List(scenarios.First)
 	}
-	return show.Align(c.App.Writer, lists.Of(all, func(e scenarios.Listed) []string { return []string{e.Name, e.About} }))
+	return show.Align(c.App.Writer, lists.Map(all, func(e scenarios.Listed) []string { return []string{e.Name, e.About} }))
 }
 
 // exampleText returns the example with a name; an unknown name is wrong use.

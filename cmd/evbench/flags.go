@@ -76,13 +76,13 @@ func noteLanes(c *cli.Context, t *topology.Tree) {
 func otherRates(t *topology.Tree, r topology.Rates) string {
 	var out []string
 	if len(r.Slow) > 0 {
-		out = append(out, "slower than most links, and taken for whole ones: "+show.Few(lists.Of(r.Slow, func(x topology.SlowLink) string { return t.LinkName(x.Link) })))
+		out = append(out, "slower than most links, and taken for whole ones: "+show.Few(lists.Map(r.Slow, func(x topology.SlowLink) string { return t.LinkName(x.Link) })))
 	}
 	if r.Faster {
 		out = append(out, "links carry several messages at once, and count as one")
 	}
 	if len(r.Hosts) > 0 {
-		names := lists.Of(r.Hosts, func(h topology.SlowHost) string { return t.HostName(h.Rank) })
+		names := lists.Map(r.Hosts, func(h topology.SlowHost) string { return t.HostName(h.Rank) })
 		out = append(out, "hosts slower than most are taken for whole ones: "+show.Few(names))
 	}
 	return strings.Join(out, "; ")

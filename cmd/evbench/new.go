@@ -140,7 +140,7 @@ func newHosts(c *cli.Context, d *draft) (int, error) {
 	if err != nil {
 		return 0, usagef("--hosts: %w", err)
 	}
-	d.Hosts = strings.Join(lists.Of(lines, func(l hostlist.Line) string { return strings.Join(strings.Fields(l.Text), ",") }), ",")
+	d.Hosts = strings.Join(lists.Map(lines, func(l hostlist.Line) string { return strings.Join(strings.Fields(l.Text), ",") }), ",")
 	names, err := host.Expand(d.Hosts)
 	return len(names), wrongIn("--hosts", err)
 }

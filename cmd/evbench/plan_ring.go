@@ -123,7 +123,7 @@ func newRingPlan(c *cli.Context, s *netfile.Source, job network.Job, fullest net
 		r.rings = fmt.Sprintf("%d rings share no link, one for each adapter of a host", r.Rings)
 	}
 	if strings.Join(job.Adapters, "") != "" {
-		r.adapters = lists.Of(job.Nodes, func(v network.Node) string { _, name, _ := strings.Cut(s.Net.Info(v).Name, " "); return name })
+		r.adapters = lists.Map(job.Nodes, func(v network.Node) string { _, name, _ := strings.Cut(s.Net.Info(v).Name, " "); return name })
 		slices.Sort(r.adapters)
 		r.adapters = slices.Compact(r.adapters)
 	}
@@ -184,6 +184,6 @@ func (r *ringPlan) hostFile(launcher string) func(io.Writer) error {
 		lines = nil
 		line = func(host string) string { return strings.TrimSuffix(strings.Repeat(host+"\n", r.each), "\n") }
 	}
-	lines = append(lines, lists.Of(r.Order, line)...)
+	lines = append(lines, lists.Map(r.Order, line)...)
 	return func(w io.Writer) error { _, err := fmt.Fprintln(w, strings.Join(lines, "\n")); return err }
 }

@@ -139,7 +139,7 @@ func leastOf(c *cli.Context, s *netfile.Source, job network.Job) (float64, error
 			return 0, err
 		}
 		if own != nil {
-			sizes[i] = lists.Many(own, func(is bool) bool { return is })
+			sizes[i] = lists.CountIf(own, func(is bool) bool { return is })
 		}
 	}
 	peers := max(sizes[0], sizes[1])
@@ -195,7 +195,7 @@ func sizesOver(c *cli.Context, n *network.Network, nodes []network.Node) ([]int6
 	if err != nil {
 		return nil, wrongIn("--sizes "+c.String("sizes"), err)
 	}
-	out := lists.Make(len(nodes)*len(nodes), func(at int) int64 { return m.Size(at/len(nodes), at%len(nodes)) })
+	out := lists.Tabulate(len(nodes)*len(nodes), func(at int) int64 { return m.Size(at/len(nodes), at%len(nodes)) })
 	return out, nil
 }
 

@@ -24,7 +24,7 @@ func traced(c *cli.Context) (store.Loaded, []*trace.Slice, error) {
 	if err != nil {
 		return run, nil, usage(err)
 	}
-	names := lists.Of(run.Run.Summary.Cases, func(x results.Case) string { return x.Name })
+	names := lists.Map(run.Run.Summary.Cases, func(x results.Case) string { return x.Name })
 	if only != "" && !slices.Contains(names, only) {
 		return run, nil, usagef("--case: no case %q; %s", only, show.Choices(only, names))
 	}

@@ -78,7 +78,7 @@ func validatedAs(name string, s *scenario.Scenario, planned []bench.Planned) (v 
 	}
 	v.is = describe(name, s)
 	v.File, v.Name, v.Ranks = name, s.Name, s.Tree.Servers()+1
-	v.Cases = lists.Of(planned, func(p bench.Planned) results.Prediction { return p.Prediction })
+	v.Cases = lists.Map(planned, func(p bench.Planned) results.Prediction { return p.Prediction })
 	return v, nil
 }
 

@@ -85,7 +85,7 @@ func tablesOf(c *cli.Context, name string, f *judge.File, o *judge.Options) erro
 // sizesAt are those of --sizes for a plan over tables.
 func sizesAt(c *cli.Context, n *network.Network, f *judge.File, t *judge.Tables) (list []judge.Size, err error) {
 	hosts := len(t.Nodes)
-	bytes, err := sizesOver(c, n, lists.Of(t.Nodes, func(v int) network.Node { return network.Node(v) }))
+	bytes, err := sizesOver(c, n, lists.Map(t.Nodes, func(v int) network.Node { return network.Node(v) }))
 	for at, size := range bytes {
 		if src, dst := at/hosts, at%hosts; size > 0 && f.Over.Meets(src, dst) {
 			list = append(list, judge.Size{Src: int32(src), Dst: int32(dst), Bytes: size})

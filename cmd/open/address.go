@@ -109,7 +109,7 @@ func (c Choice) want() (host.Want, error) {
 // tables, each further one for a spine.
 func FindAddresses(f host.Facts, w host.Want, port int) (Addresses, error) {
 	ips, err := f.Choose(w)
-	return lists.Of(ips, func(ip netip.Addr) string { return net.JoinHostPort(ip.String(), strconv.Itoa(port)) }), err
+	return lists.Map(ips, func(ip netip.Addr) string { return net.JoinHostPort(ip.String(), strconv.Itoa(port)) }), err
 }
 
 func (a Addresses) at(listener string) (Addresses, error) {

@@ -200,7 +200,7 @@ func (how Sockets) Open(l *tcp.Listener) worker.OpenFunc {
 // needs lists the paths that a worker sends data on, or may by another plan: those of its row, or
 // one to each peer by routing tables.
 func needs(c wire.Configure) []tcp.Path {
-	need := lists.Of(c.Standby, func(p wire.Path) tcp.Path { return tcp.Path{Peer: p.Peer, Spine: p.Spine} })
+	need := lists.Map(c.Standby, func(p wire.Path) tcp.Path { return tcp.Path{Peer: p.Peer, Spine: p.Spine} })
 	if len(c.Row) > 0 {
 		for _, s := range c.Row {
 			if s.To != wire.Idle {

@@ -102,7 +102,7 @@ func split(n, most int) [][]int {
 }
 
 func (p Processes) writeMembers(j fabric.Job, dir string, i int, ranks []int) (string, error) {
-	text, err := json.Marshal(lists.Of(ranks, func(rank int) Member {
+	text, err := json.Marshal(lists.Map(ranks, func(rank int) Member {
 		return Member{j.Tree.Position(rank), p.Data(rank).String(), p.Inside(rank)}
 	}))
 	if err != nil {

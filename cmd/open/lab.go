@@ -133,7 +133,7 @@ func (f *LabFabric) Counters(context.Context) ([]results.LinkCount, error) {
 	if err != nil {
 		return nil, fmt.Errorf("link counters: %w", err)
 	}
-	out := lists.Of(counts, func(c lab.Count) results.LinkCount { return LinkCount(f.tree, c.Wire, c.Bytes, c.Packets, c.Drops) })
+	out := lists.Map(counts, func(c lab.Count) results.LinkCount { return LinkCount(f.tree, c.Wire, c.Bytes, c.Packets, c.Drops) })
 	return out, nil
 }
 

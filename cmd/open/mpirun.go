@@ -85,7 +85,7 @@ func (r ranks) command(ctx context.Context, launcher mpi.Launcher, j fabric.Job,
 	if err != nil {
 		return nil, err
 	}
-	servers := lists.Make(j.Tree.Servers(), func(rank int) string { return j.Tree.ServerName(rank) + ":1" })
+	servers := lists.Tabulate(j.Tree.Servers(), func(rank int) string { return j.Tree.ServerName(rank) + ":1" })
 	args := slices.Concat([]string{j.Tree.ServerName(0), "exec", "mpirun"},
 		launcher.Options(mpi.Needs{Network: r.f.Lab.Addresses().Path(companion.Single).String(), Agent: agent, Scratch: dir}),
 		[]string{"--mca", "btl", "self,tcp"})

@@ -117,7 +117,7 @@ func (r *Rank) Enter() error {
 	}
 	w, err := openers[r.over.Name].start(r.Place, r.s.Timeout)
 	if absent, ok := errors.AsType[*mpi.AbsentError](err); ok {
-		absent.Self, absent.Names = r.nameOf(r.Place.Rank), lists.Of(absent.Ranks, r.nameOf)
+		absent.Self, absent.Names = r.nameOf(r.Place.Rank), lists.Map(absent.Ranks, r.nameOf)
 		return absent
 	}
 	if err != nil {

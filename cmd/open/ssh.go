@@ -122,7 +122,7 @@ func WritePlaces(w io.Writer, s *scenario.Scenario, cabled Cabled) error {
 	}
 	for leaf := range s.Tree.Leaves() {
 		if on := servers[s.Tree.First(leaf):][:s.Tree.On(leaf)]; len(on) > 0 {
-			fmt.Fprintf(w, "  leaf%d: %s\n", leaf, hostlist.Compress(lists.Of(on, host.Server.Name)))
+			fmt.Fprintf(w, "  leaf%d: %s\n", leaf, hostlist.Compress(lists.Map(on, host.Server.Name)))
 		}
 	}
 	return nil
@@ -249,7 +249,7 @@ func (r *SSH) Launch(ctx context.Context, j fabric.Job) (wait func() error, err 
 		if at.Address != "" {
 			own, cpus = []string{at.Address}, cmp.Or(cpus, r.beside(at))
 		}
-		data := Addresses(lists.Of(own, func(a string) string { return net.JoinHostPort(a, strconv.Itoa(r.launch.DataPort+at.Nth)) }))
+		data := Addresses(lists.Map(own, func(a string) string { return net.JoinHostPort(a, strconv.Itoa(r.launch.DataPort+at.Nth)) }))
 		args := []string{
 			"--controller", controller, "--token-file", "-", "--end-with-stdin", "--transport", r.over,
 			"--id", strconv.Itoa(j.Tree.Position(at.Rank)), "--data", data.String(),

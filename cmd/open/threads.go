@@ -53,7 +53,7 @@ func beside(ctx context.Context, j fabric.Job, all []thread, sockets Sockets) (w
 	listeners := make([]*tcp.Listener, 0, len(all))
 	closeAll := func() error {
 		runtime.GOMAXPROCS(was)
-		return errors.Join(lists.Of(listeners, (*tcp.Listener).Close)...)
+		return errors.Join(lists.Map(listeners, (*tcp.Listener).Close)...)
 	}
 	for _, t := range all {
 		t.socket.Token = j.Token

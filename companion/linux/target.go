@@ -124,14 +124,14 @@ func (t *Target) Write(ctx context.Context, edits []companion.Edit) (changed int
 func (t *Target) edit(e companion.Edit) (changed int, err error) {
 	id := lab.Node(e.Node)
 	ports := t.lab.Ports(id)
-	set := lists.Of(e.Set, func(r companion.Route) lab.Message {
+	set := lists.Map(e.Set, func(r companion.Route) lab.Message {
 		return lab.Message{Kind: unix.RTM_NEWROUTE, Flags: unix.NLM_F_CREATE | unix.NLM_F_REPLACE, Data: append(setMessage(r, ports), congestion(r, t.lab.Congestion())...)}
 	})
 	changed, err = t.batch(id, set, func(i int) string { return "set route to " + e.Set[i].Prefix.String() })
 	if err != nil {
 		return changed, err
 	}
-	del := lists.Of(e.Delete, func(p netip.Prefix) lab.Message {
+	del := lists.Map(e.Delete, func(p netip.Prefix) lab.Message {
 		return lab.Message{Kind: unix.RTM_DELROUTE, Data: routeHeader(p, unix.RT_SCOPE_NOWHERE, unix.RTN_UNSPEC, 0)}
 	})
 	n, err := t.batch(id, del, func(i int) string { return "delete route to " + e.Delete[i].String() })

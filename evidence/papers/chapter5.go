@@ -146,7 +146,7 @@ func repairTimes(w *work) {
 	}
 	for _, b := range w.points(11, 0, 1, 8)[1:] {
 		w.tell("reduction %d", b)
-		w.at("computation", b, "s", lists.Make(draws, func(i int) float64 {
+		w.at("computation", b, "s", lists.Tabulate(draws, func(i int) float64 {
 			return w.planning(leavesWithout(t, b, w.Seed+uint64(i)), schedules.RepairPrefix+schedules.BandwidthOptimal)
 		})...)
 	}
@@ -172,7 +172,7 @@ func forsTimes(w *work) {
 		"ours: schedule and spines of the fewest phases that are possible, with the proof and the tables, on this machine, all CPUs; one plan at a time",
 	}
 	w.tell("%d plans", draws)
-	w.add("computation", 0, "any", "s", lists.Make(draws, func(i int) float64 {
+	w.add("computation", 0, "any", "s", lists.Tabulate(draws, func(i int) float64 {
 		links := must(n.Random(1+179*i/(draws-1), w.Seed+uint64(i)))
 		return w.planning(must(n.Without(links...)), schedules.FORS)
 	})...)
@@ -231,7 +231,7 @@ func workedExamples(w *work) {
 	w.add("BO, one dead link", 1, "FT(2;2,2)", "units", float64(row.BandwidthOptimal))
 	w.add("LS, one dead link", 1, "FT(2;2,2)", "units", float64(row.LinearShift))
 	w.example(2, "FT(2;2,4)", schedules.BandwidthOptimal, topology.Link{Leaf: 0, Spine: 0})
-	w.example(3, "FT(2;4,8)", schedules.LinearShift, lists.Make(4, func(i int) topology.Link { return topology.Link{Leaf: i, Spine: i} })...)
+	w.example(3, "FT(2;4,8)", schedules.LinearShift, lists.Tabulate(4, func(i int) topology.Link { return topology.Link{Leaf: i, Spine: i} })...)
 }
 
 // example adds the effect of the repair of a schedule on a tree with dead links.

@@ -192,7 +192,7 @@ func restarts(w *work) {
 }
 
 func renumbered(n *network.Network, lid uint16) *network.Network {
-	info := lists.Make(n.Nodes(), func(v int) network.Info { return n.Info(network.Node(v)) })
+	info := lists.Tabulate(n.Nodes(), func(v int) network.Info { return n.Info(network.Node(v)) })
 	info[0].LID = lid
 	return n.WithInfo(info)
 }
@@ -301,8 +301,8 @@ func quasiJobs(w *work) {
 }
 
 func (r *quasiRun) jobLoads(hosts int, jobs [][]int32) []credit.Load {
-	patterns := lists.Make(len(jobs), func(j int) credit.Pattern { return credit.RandomShifts(len(jobs[j]), r.seed+uint64(j)) })
-	return lists.Of(r.loads, func(offered float64) credit.Load {
+	patterns := lists.Tabulate(len(jobs), func(j int) credit.Pattern { return credit.RandomShifts(len(jobs[j]), r.seed+uint64(j)) })
+	return lists.Map(r.loads, func(offered float64) credit.Load {
 		l := r.load(hosts, quasiMessage, offered)
 		l.Pattern = credit.Jobs(hosts, jobs, patterns)
 		return l
@@ -317,10 +317,10 @@ func placed(hosts, count int, mean, deviation float64, seed uint64) [][]int32 {
 	var runs [][]int32
 	for first := 0; first < hosts; {
 		n := min(hosts-first, max(1, int(mean+deviation*rng.NormFloat64()+0.5)))
-		runs = append(runs, lists.Make(n, func(i int) int32 { return int32(first + i) }))
+		runs = append(runs, lists.Tabulate(n, func(i int) int32 { return int32(first + i) }))
 		first += n
 	}
 	rng.Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
 	all := slices.Concat(runs...)
-	return lists.Make(count, func(j int) []int32 { return all[j*hosts/count : (j+1)*hosts/count] })
+	return lists.Tabulate(count, func(j int) []int32 { return all[j*hosts/count : (j+1)*hosts/count] })
 }

@@ -232,7 +232,7 @@ func (p panel) series(f *Figure, labels map[float64]string) []figure.Series {
 			k = len(out)
 			out = append(out, figure.Series{Name: name, Curve: curve, Dots: p.kind == curves && !r.Detail, Order: p.order})
 		}
-		stated := lists.Of(r.Stated, func(s Stated) float64 { return s.Value })
+		stated := lists.Map(r.Stated, func(s Stated) float64 { return s.Value })
 		out[k].Points = append(out[k].Points, figure.Point{X: r.X, Values: r.Values, Stated: stated})
 	}
 	return out

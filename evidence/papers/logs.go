@@ -193,7 +193,7 @@ func (w *work) oneFailure(n *routedTree) {
 		filled := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: fillA})
 		for i, rate := range []rater{phased(credit.First), unphased(credit.First)} {
 			values := filled.rates(w, 1, creditDraws, w.Seed, series{plan: asToday, rate: rate})
-			medians[i] = w.add(names[i]+", credit", 0, "total", tbit, lists.Of(values, total)...).Value(Median)
+			medians[i] = w.add(names[i]+", credit", 0, "total", tbit, lists.Map(values, total)...).Value(Median)
 		}
 		w.add("one dead link, difference, credit", 0, "total", tbit, medians[1]-medians[0])
 	}
@@ -216,7 +216,7 @@ func (n *routedTree) policyRate(seed uint64) func(context.Context, failover.Poli
 		rate := func(d policy.Dead) float64 {
 			return total(p.rate(ctx, p.plan(n, must(d.Without(n.tree)), seed))) * 1e12
 		}
-		err = caught(func() { out = lists.Of(avoided, rate) })
+		err = caught(func() { out = lists.Map(avoided, rate) })
 		return out, err
 	}
 }

@@ -316,8 +316,8 @@ func (r *quasiRun) load(hosts, kilobytes int, offered float64) credit.Load {
 
 func (w *work) curve(r *quasiRun, engine quasiEngine) {
 	net := r.fabric(engine)
-	loads := lists.Of(r.loads, func(offered float64) credit.Load { return r.load(net.Hosts(), quasiMessage, offered) })
-	most := lists.Most(must(net.Curve(w, 0, loads)), func(p credit.Point) float64 { return w.point(engine.series, p) })
+	loads := lists.Map(r.loads, func(offered float64) credit.Load { return r.load(net.Hosts(), quasiMessage, offered) })
+	most := lists.MaxOf(must(net.Curve(w, 0, loads)), func(p credit.Point) float64 { return w.point(engine.series, p) })
 	w.add(fmt.Sprintf("%s, most of %d hosts", engine.series, net.Hosts()), quasiMessage, "128 KB", megabyte, most)
 }
 

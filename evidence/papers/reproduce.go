@@ -154,7 +154,7 @@ func Cost(name string) float64 { return makers[slices.Index(Names(), name)].cost
 func (f *Figure) Source() string { return f.Paper + " " + f.Section }
 
 // Names returns all figures, those of the thesis first, in its order.
-func Names() []string { return lists.Of(makers, func(m maker) string { return m.name }) }
+func Names() []string { return lists.Map(makers, func(m maker) string { return m.name }) }
 
 func find(name string) (fill func(*work), err error) {
 	i := slices.Index(Names(), name)
@@ -244,7 +244,7 @@ func (o *Options) points(n int, quick ...int) []int {
 	if o.Quick {
 		return quick
 	}
-	return lists.Count[int](n)
+	return lists.Range[int](n)
 }
 
 func (f *Figure) add(series string, x float64, label, unit string, values ...float64) *Row {
@@ -289,7 +289,7 @@ func draw(ctx context.Context, n int, f func(i int) float64) []float64 {
 func table(ctx context.Context, n int, f func(i int) []float64) [][]float64 {
 	rows := make([][]float64, n)
 	each(ctx, n, func(i int) { rows[i] = f(i) })
-	return lists.Make(len(rows[0]), func(k int) []float64 {
-		return lists.Of(rows, func(row []float64) float64 { return row[k] })
+	return lists.Tabulate(len(rows[0]), func(k int) []float64 {
+		return lists.Map(rows, func(row []float64) float64 { return row[k] })
 	})
 }

@@ -253,7 +253,7 @@ func (n *routedTree) current(t *topology.Tree) *plan.Plan {
 // earlier entries that still lead on a shortest way (thesis 4.2.2), if given.
 func compute(t *topology.Tree, engine string, o engines.Options) *lft.Tables {
 	net := must(engines.FromTree(t, 0))
-	o.Roots = lists.Make(t.Spines(), func(k int) network.Node { return net.Switch(t.Leaves() + k) })
+	o.Roots = lists.Tabulate(t.Spines(), func(k int) network.Node { return net.Switch(t.Leaves() + k) })
 	return must(engines.Compute(engine, net, o))
 }
 

@@ -97,7 +97,7 @@ func jobsUnderLoad(w *work) {
 			"each other without barrier; shifts: by all shifts in one random order; random: each to any other; " + fdrSetup,
 		fmt.Sprintf("window of %d us after %d us", r.window/microsecond, r.warm/microsecond),
 	}
-	random := lists.Make(draws, func(i int) [][]int32 { return placed(n.Hosts(), 3, 1, 0, w.Seed+uint64(i)) })
+	random := lists.Tabulate(draws, func(i int) [][]int32 { return placed(n.Hosts(), 3, 1, 0, w.Seed+uint64(i)) })
 	for x, placement := range []struct {
 		label string
 		jobs  [][][]int32 // [draw][job][host]
@@ -118,10 +118,10 @@ func jobsUnderLoad(w *work) {
 // of the fullest cable.
 func (w *work) ofJobs(r quasiRun, n *network.Network, jobs [][]int32, without opensm.Steps) []float64 {
 	p := opensm.Placement{Without: without}
-	p.Jobs = lists.Of(jobs, func(job []int32) []network.Node {
-		return lists.Of(job, func(h int32) network.Node { return network.Node(h) })
+	p.Jobs = lists.Map(jobs, func(job []int32) []network.Node {
+		return lists.Map(job, func(h int32) network.Node { return network.Node(h) })
 	})
-	others := lists.Of(jobs, func(job []int32) credit.Pattern { return credit.Others(len(job)) })
+	others := lists.Map(jobs, func(job []int32) credit.Pattern { return credit.Others(len(job)) })
 	t := must(opensm.Jobs(n, p, 0))
 	fabric := must(credit.NewFabric(t))
 	full := r.jobLoads(n.Hosts(), jobs)[0]
@@ -158,8 +158,8 @@ func leafFilled() [][]int32 {
 
 func leafFilledJobs() []jobs.Job {
 	hosts := leafFilled()
-	return lists.Make(len(hosts), func(job int) jobs.Job {
-		return jobs.Job{ID: "ABC"[job : job+1], Nodes: lists.Of(hosts[job], func(h int32) string { return fmt.Sprintf("h%d", h) })}
+	return lists.Tabulate(len(hosts), func(job int) jobs.Job {
+		return jobs.Job{ID: "ABC"[job : job+1], Nodes: lists.Map(hosts[job], func(h int32) string { return fmt.Sprintf("h%d", h) })}
 	})
 }
 
@@ -192,7 +192,7 @@ func jobsEFI(w *work) {
 		values      func(jobs.Distribution) []float64
 	}{
 		{"random", "routes", func(d jobs.Distribution) []float64 {
-			return lists.Of(d.Max, func(m int64) float64 { return float64(m) })
+			return lists.Map(d.Max, func(m int64) float64 { return float64(m) })
 		}},
 		{"to a leaf", "%", func(d jobs.Distribution) []float64 { return []float64{100 * float64(d.ToLeaf) / float64(draws)} }},
 		{"spread", "cables", func(d jobs.Distribution) []float64 { return []float64{d.Spread} }},

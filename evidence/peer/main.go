@@ -85,7 +85,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 
 // compare measures the requested rows. It also prints the results before an error or a signal.
 func compare(ctx context.Context, o *options, stdout, stderr io.Writer) (err error) {
-	chosen := lists.Where(rows(host.Processors()), func(r row) bool { return o.rows.MatchString(r.String()) })
+	chosen := lists.Filter(rows(host.Processors()), func(r row) bool { return o.rows.MatchString(r.String()) })
 	if len(chosen) == 0 {
 		return proc.Usagef("--rows: no row matches; --list shows them")
 	}

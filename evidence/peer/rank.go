@@ -127,7 +127,7 @@ func mpiRank(ctx context.Context, o order, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ranks := lists.Count[int](w.Size())
+	ranks := lists.Range[int](w.Size())
 	ep, err := w.Open(ctx, mpi.Group{ID: 1, Rank: w.Rank(), Ranks: ranks})
 	if err != nil {
 		return errors.Join(err, w.Close())

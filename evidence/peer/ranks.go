@@ -64,7 +64,7 @@ func barrierTimes(reports []report) ([]float64, error) {
 			last[i] = max(last[i], e)
 		}
 	}
-	took := lists.Make(exits-1, func(i int) float64 { return float64(last[i+1]-last[i]) / 1e3 })
+	took := lists.Tabulate(exits-1, func(i int) float64 { return float64(last[i+1]-last[i]) / 1e3 })
 	return took, nil
 }
 

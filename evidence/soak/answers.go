@@ -144,7 +144,7 @@ func (j *judgement) replans() bool {
 func (j *judgement) progress(c results.Case) {
 	most := (standing + j.s.Stopped()).Seconds()
 	if j.s.Kind == Wait { // servers are disconnected that long
-		parted := lists.Most(j.s.failures, func(f linkFailure) time.Duration { return f.For })
+		parted := lists.MaxOf(j.s.failures, func(f linkFailure) time.Duration { return f.For })
 		most += parted.Seconds()
 	}
 	if j.s.Hogs > 0 {

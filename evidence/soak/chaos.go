@@ -58,7 +58,7 @@ var rules = []rule{
 }
 
 func Kinds() (all []Kind) {
-	return lists.Of(rules, func(r rule) Kind { return r.kind })
+	return lists.Map(rules, func(r rule) Kind { return r.kind })
 }
 
 func inLab(s *Script) time.Duration { return s.Duration + s.Stopped() + 3*time.Second }

@@ -395,7 +395,7 @@ func Quarters(all []Usage) (second, last Usage, ok bool) {
 
 func median(all []Usage) Usage {
 	middle := func(of func(Usage) uint64) uint64 {
-		values := lists.Of(all, of)
+		values := lists.Map(all, of)
 		return results.Middle(values)
 	}
 	return Usage{

@@ -149,7 +149,7 @@ func (Plan) control(d dice, s *Script) {
 		return
 	}
 	s.Loss = pick(own, 0, 0.02, 0.1)
-	s.Delays = lists.Make(n, func(i int) time.Duration { return d.between(0, pick(d, 0, 50*time.Millisecond)) })
+	s.Delays = lists.Tabulate(n, func(i int) time.Duration { return d.between(0, pick(d, 0, 50*time.Millisecond)) })
 	for range pick(d, 1, 1, 3) {
 		s.Delays[d.IntN(n)] = d.between(100*time.Millisecond, time.Second)
 	}

@@ -50,7 +50,7 @@ type outcome struct {
 }
 
 func (o outcome) anomalies() (n int) {
-	return lists.Many(o.Findings, func(f Finding) bool { return f.Anomaly() })
+	return lists.CountIf(o.Findings, func(f Finding) bool { return f.Anomaly() })
 }
 
 // playAll runs rounds until the time is over, and reports whether there are anomalies.

@@ -295,7 +295,7 @@ func (g *sprayed) tell(work string) {
 // sum returns the figure over all draws.
 func (f *sprayedFigure) sum() SprayingFigure {
 	for k, stat := range f.stats() {
-		values := lists.Make(len(f.runs), func(d int) float64 { return f.runs[d][k] })
+		values := lists.Tabulate(len(f.runs), func(d int) float64 { return f.runs[d][k] })
 		*stat = results.NewStat(values)
 	}
 	return f.SprayingFigure

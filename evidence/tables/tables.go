@@ -134,7 +134,7 @@ func (c *counter) duration(live []int) int {
 }
 
 func liveLinks(t *topology.Tree) []int {
-	return lists.Make(t.Leaves(), func(l int) int { return max(1, len(t.AliveSpines(l))) })
+	return lists.Tabulate(t.Leaves(), func(l int) int { return max(1, len(t.AliveSpines(l))) })
 }
 
 // FaultAdaptivePhases returns the phases, and so the duration, of the thesis' fault-adaptive

@@ -20,7 +20,7 @@ type traffic struct {
 // they are those of the interface, which counts a large send as one packet.
 func (b *Lab) Counters() ([]Count, error) {
 	ends := make([][2]traffic, len(b.cables))
-	at := lists.Make(len(b.nodes), func(int) map[int]*traffic { return map[int]*traffic{} })
+	at := lists.Tabulate(len(b.nodes), func(int) map[int]*traffic { return map[int]*traffic{} })
 	for i, c := range b.cables {
 		for side, e := range c.ends {
 			at[e.node][e.index] = &ends[i][side]

@@ -110,25 +110,25 @@ type Evidence struct {
 // what has no place stands below it, as reasons.
 func Decide(q Question, e Evidence) Answer {
 	a := Answer{Question: q.Ask, Next: e.Next}
-	open := lists.Where(e.Findings, Finding.open)
-	bad := lists.Where(e.Findings, Finding.bad)
+	open := lists.Filter(e.Findings, Finding.open)
+	bad := lists.Filter(e.Findings, Finding.bad)
 	var parts []string
 	switch {
 	case len(e.Doubts) > 0:
-		a.Verdict, parts = Unknown, lists.Of(e.Doubts, Doubt.String)
-		parts = append(parts, lists.Of(e.Findings, Finding.clause)...)
+		a.Verdict, parts = Unknown, lists.Map(e.Doubts, Doubt.String)
+		parts = append(parts, lists.Map(e.Findings, Finding.clause)...)
 	case len(bad) > 0:
 		a.Verdict = Bad
-		rest := lists.Where(e.Findings, func(f Finding) bool { return !f.bad() })
-		parts = lists.Of(slices.Concat(bad, rest), Finding.clause)
+		rest := lists.Filter(e.Findings, func(f Finding) bool { return !f.bad() })
+		parts = lists.Map(slices.Concat(bad, rest), Finding.clause)
 	case len(e.Findings) == 0:
 		a.Verdict, parts = Unknown, []string{q.None}
 	case e.Findings[0].open() || 2*len(open) > len(e.Findings):
 		a.Verdict = Unknown
-		rest := lists.Where(e.Findings, func(f Finding) bool { return !f.open() })
-		parts = lists.Of(slices.Concat(open, rest), Finding.clause)
+		rest := lists.Filter(e.Findings, func(f Finding) bool { return !f.open() })
+		parts = lists.Map(slices.Concat(open, rest), Finding.clause)
 	default:
-		a.Verdict, parts = Good, lists.Of(e.Findings, Finding.clause)
+		a.Verdict, parts = Good, lists.Map(e.Findings, Finding.clause)
 	}
 	var below []string
 	a.Sentence, below = sentence(parts)

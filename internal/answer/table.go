@@ -94,9 +94,9 @@ func (t *Table) cell(column int, v any) string {
 // writeCSV writes a line of column names and one per row. A missing value is
 // empty.
 func (t *Table) writeCSV(w io.Writer) error {
-	lines := [][]string{lists.Of(t.Columns, func(c Column) string { return c.Name })}
+	lines := [][]string{lists.Map(t.Columns, func(c Column) string { return c.Name })}
 	for _, row := range t.Rows {
-		lines = append(lines, lists.Make(len(row), func(i int) string { return t.cell(i, row[i]) }))
+		lines = append(lines, lists.Tabulate(len(row), func(i int) string { return t.cell(i, row[i]) }))
 	}
 	return show.WriteCSV(w, lines)
 }

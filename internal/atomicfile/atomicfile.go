@@ -41,7 +41,7 @@ func Write(name string, write func(io.Writer) error) error { return WriteAll(Fil
 // names for one file are a *ClashError, and nothing is written. A device or a pipe, such as
 // /dev/null, is written directly, and so is an open file of this process, such as /dev/stdout.
 func WriteAll(files ...File) (err error) {
-	places, err := find(lists.Of(files, func(f File) string { return f.Name }))
+	places, err := find(lists.Map(files, func(f File) string { return f.Name }))
 	if err != nil {
 		return err
 	}

@@ -36,11 +36,11 @@ func HelpTemplate(all []Task, begin ...string) string {
 	var b strings.Builder
 	if begin != nil {
 		commands := Commands(all)
-		all = []Task{{"to begin with (evbench help all lists all " + strconv.Itoa(len(commands)) + " commands)", lists.Of(begin, func(name string) *cli.Command {
+		all = []Task{{"to begin with (evbench help all lists all " + strconv.Itoa(len(commands)) + " commands)", lists.Map(begin, func(name string) *cli.Command {
 			return commands[slices.IndexFunc(commands, func(c *cli.Command) bool { return c.Name == name })]
 		})}}
 	}
-	width := lists.Most(Commands(all), func(c *cli.Command) int { return len(c.Name) })
+	width := lists.MaxOf(Commands(all), func(c *cli.Command) int { return len(c.Name) })
 	for _, t := range all {
 		fmt.Fprintf(&b, "\n   %s:\n", t.Name)
 		for _, c := range t.Commands {

@@ -141,7 +141,7 @@ func (g *Graph) regular(k int32, to *multigraph) *multigraph {
 	binL, degL := merge(left, k)
 	binR, degR := merge(right, k)
 	nodes := max(len(degL), len(degR))
-	same := lists.Count[int32](nodes)
+	same := lists.Range[int32](nodes)
 	return to.fill(nodes, part{g.Edges, binL, binR}, part{pad(nodes, degL, degR, k), same, same})
 }
 

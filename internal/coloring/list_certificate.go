@@ -30,7 +30,7 @@ type Certificate struct {
 	Most []int
 }
 
-func (g *ListGraph) all() []int32 { return lists.Count[int32](len(g.Edges)) }
+func (g *ListGraph) all() []int32 { return lists.Range[int32](len(g.Edges)) }
 
 // crowded returns a Hall certificate of the node with the most surplus edges, or nil: at each node
 // a matching of edges and colours decides (Hall). O(Σ deg²·|list|) at worst; nodes whose lists all
@@ -201,7 +201,7 @@ func (g *ListGraph) matching(edges []int32, color int) int {
 }
 
 func (g *ListGraph) components() [][]int32 {
-	root := lists.Count[int](g.Left + g.Right)
+	root := lists.Range[int](g.Left + g.Right)
 	find := func(x int) int {
 		for root[x] != x {
 			root[x] = root[root[x]]

@@ -79,11 +79,11 @@ func ofJSON(lines []Line) ([]Line, error) {
 	if len(lines) == 0 || lines[0].Text[0] != '[' {
 		return lines, nil
 	}
-	text := strings.Join(lists.Of(lines, func(l Line) string { return l.Text }), "\n")
+	text := strings.Join(lists.Map(lines, func(l Line) string { return l.Text }), "\n")
 	if json.Unmarshal([]byte(text), &names) != nil {
 		return lines, nil
 	}
-	return lists.Of(names, func(name string) Line { return Line{lines[0].Line, name} }), nil
+	return lists.Map(names, func(name string) Line { return Line{lines[0].Line, name} }), nil
 }
 
 // Among reads the hosts of a job that a log holds among other lines: mpirun's map or allocation, or variables of Slurm or LSF.
@@ -335,7 +335,7 @@ func lsfHosts(lines []Line) (out []Entry, err error) {
 	}
 	if l, ok := at["LSB_HOSTS"]; ok {
 		one := func(name string) Entry { return Entry{Line: l.Line, Names: []string{name}, Slots: 1} }
-		return lists.Of(strings.Fields(l.Text), one), nil
+		return lists.Map(strings.Fields(l.Text), one), nil
 	}
 	l := at["LSB_MCPU_HOSTS"]
 	f := strings.Fields(l.Text)

@@ -156,5 +156,5 @@ func elementsOf(list []byte, t reflect.Type) [][]byte {
 	if t.Kind() != reflect.Struct && t.Kind() != reflect.Slice || json.Unmarshal(list, &raw) != nil {
 		return nil
 	}
-	return lists.Of(raw, func(x json.RawMessage) []byte { return x })
+	return lists.Map(raw, func(x json.RawMessage) []byte { return x })
 }

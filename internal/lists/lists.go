@@ -1,16 +1,16 @@
 // Package lists makes slices and groups from others, for what package slices leaves out.
 package lists
 
-// Of returns of(x) for each x of all, in their order; nil for none.
-func Of[T, U any](all []T, of func(T) U) []U {
+// Map returns of(x) for each x of all, in their order; nil for none.
+func Map[T, U any](all []T, of func(T) U) []U {
 	if len(all) == 0 {
 		return nil
 	}
-	return Make(len(all), func(i int) U { return of(all[i]) })
+	return Tabulate(len(all), func(i int) U { return of(all[i]) })
 }
 
-// Make returns of(0), of(1), …, of(n-1).
-func Make[T any](n int, of func(i int) T) []T {
+// Tabulate returns of(0), of(1), …, of(n-1).
+func Tabulate[T any](n int, of func(i int) T) []T {
 	out := make([]T, n)
 	for i := range out {
 		out[i] = of(i)
@@ -18,8 +18,8 @@ func Make[T any](n int, of func(i int) T) []T {
 	return out
 }
 
-// Count returns 0, 1, …, n-1.
-func Count[T ~int | ~int32](n int) []T { return Make(n, func(i int) T { return T(i) }) }
+// Range returns 0, 1, …, n-1.
+func Range[T ~int | ~int32](n int) []T { return Tabulate(n, func(i int) T { return T(i) }) }
 
 // By returns groups of all by a key, each in their order.
 func By[T any, K comparable](all []T, key func(T) K) map[K][]T {
@@ -45,8 +45,8 @@ func Groups[T any, K comparable](all []T, key func(T) K) (out [][]T) {
 	return out
 }
 
-// Where returns those of all that are so, in their order; nil for none.
-func Where[T any](all []T, so func(T) bool) (out []T) {
+// Filter returns those of all that are so, in their order; nil for none.
+func Filter[T any](all []T, so func(T) bool) (out []T) {
 	for _, x := range all {
 		if so(x) {
 			out = append(out, x)
@@ -55,8 +55,8 @@ func Where[T any](all []T, so func(T) bool) (out []T) {
 	return out
 }
 
-// Many returns how many of all are so.
-func Many[T any](all []T, so func(T) bool) (n int) {
+// CountIf returns how many of all are so.
+func CountIf[T any](all []T, so func(T) bool) (n int) {
 	for _, x := range all {
 		if so(x) {
 			n++
@@ -73,10 +73,12 @@ func Sum[T any, N ~int | ~int64 | ~uint64 | ~float64](all []T, of func(T) N) (su
 	return sum
 }
 
-// Most returns the largest of(x) of all, at least 0.
-func Most[T any, N ~int | ~float64 | ~int64](all []T, of func(T) N) (most N) {
-	for _, x := range all {
-		most = max(most, of(x))
+// MaxOf returns the largest of(x), 0 where all is empty.
+func MaxOf[T any, N ~int | ~float64 | ~int64](all []T, of func(T) N) (most N) {
+	for i, x := range all {
+		if n := of(x); i == 0 || n > most {
+			most = n
+		}
 	}
 	return most
 }

@@ -114,7 +114,7 @@ func edits(a, b string) int {
 	if len(a) > 64 {
 		return 1 << 10
 	}
-	row := lists.Count[int](len(b) + 1)
+	row := lists.Range[int](len(b) + 1)
 	for i := range len(a) {
 		diagonal := row[0]
 		row[0] = i + 1

@@ -58,7 +58,7 @@ func (t *Table) Draw(b *strings.Builder, width int) {
 	t.shed(width)
 	widths := t.widths(width)
 	t.overline(b, widths)
-	heads := lists.Of(t.Columns, func(c Column) string { return c.Head })
+	heads := lists.Map(t.Columns, func(c Column) string { return c.Head })
 	for _, r := range append([][]string{heads}, t.Rows...) {
 		t.row(b, r, widths)
 	}
@@ -96,7 +96,7 @@ func pick[T any](columns []Column, all []T, optional int) (out []T) {
 }
 
 func (t *Table) needed() []int {
-	widths := lists.Of(t.Columns, func(c Column) int { return length(c.Head) })
+	widths := lists.Map(t.Columns, func(c Column) int { return length(c.Head) })
 	for _, r := range t.Rows {
 		for i, cell := range r {
 			widths[i] = max(widths[i], length(cell))

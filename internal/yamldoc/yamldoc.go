@@ -234,7 +234,7 @@ func (d *Document) merge(f Field, known []string) []Fields {
 	if f.Kind != yaml.SequenceNode {
 		return []Fields{d.Mapping(f, known)}
 	}
-	return lists.Of(f.Content, func(n *yaml.Node) Fields { return d.Mapping(Field{resolve(n), f.Path}, known) })
+	return lists.Map(f.Content, func(n *yaml.Node) Fields { return d.Mapping(Field{resolve(n), f.Path}, known) })
 }
 
 func (d *Document) unknown(f Field, known []string) {

@@ -148,7 +148,7 @@ func (n *Network) Random(down []string, count int, seed uint64) ([]string, error
 		return nil, err
 	}
 	cables, err := net.Random(count, seed)
-	return lists.Of(cables, func(c network.Cable) string { return n.Net.EndName(c.A) }), err
+	return lists.Map(cables, func(c network.Cable) string { return n.Net.EndName(c.A) }), err
 }
 
 // cable names a cable by its ports, that of a host by the host and the switch.
@@ -161,7 +161,7 @@ func (n *Network) cable(c network.Cable) string {
 
 // Cables implements scenario.Network.
 func (n *Network) Cables() []string {
-	return lists.Of(n.Net.SwitchCables(), n.cable)
+	return lists.Map(n.Net.SwitchCables(), n.cable)
 }
 
 // LabCables are the cables that a lab of the network has, in its order: those of the servers, then those

@@ -196,5 +196,5 @@ type Count struct {
 func (f *Fabric) Counters() []Count {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return lists.Make(len(f.wires), func(i int) Count { return Count{topology.Wire(i), f.wires[i].bytes, f.wires[i].packets} })
+	return lists.Tabulate(len(f.wires), func(i int) Count { return Count{topology.Wire(i), f.wires[i].bytes, f.wires[i].packets} })
 }

@@ -272,5 +272,5 @@ func Ranks(nodes []network.Node, of []network.Node) []bool {
 	for _, v := range of {
 		in[v] = true
 	}
-	return lists.Of(nodes, func(v network.Node) bool { return in[v] })
+	return lists.Map(nodes, func(v network.Node) bool { return in[v] })
 }

@@ -67,13 +67,13 @@ func (p *Plan) names() string {
 
 // covered are the header lines that the hash covers.
 func (p *Plan) covered() (out string) {
-	list := func(of func(network.Node) string) string { return strings.Join(lists.Of(p.Over.Job.Nodes, of), ",") }
+	list := func(of func(network.Node) string) string { return strings.Join(lists.Map(p.Over.Job.Nodes, of), ",") }
 	value := map[string]string{
 		"hosts": strconv.Itoa(len(p.Over.Job.Nodes)), "guids": list(func(v network.Node) string { return fmt.Sprintf("0x%016x", p.Over.Tables.Net.Key(v)) }),
 		"readers": ranges(p.Over.Job.Reads), "builders": ranges(p.Over.Job.Builds), "tables": p.Over.Sum(),
 	}
 	if p.Over.Job.Host != nil {
-		value["adapters"] = strings.Join(lists.Of(p.Machines(), func(own [2]int) string { return span(own[0], own[1]) }), ",")
+		value["adapters"] = strings.Join(lists.Map(p.Machines(), func(own [2]int) string { return span(own[0], own[1]) }), ",")
 	}
 	if b := p.Over.Tables.Bits; b != nil {
 		value["path-bits"] = list(func(v network.Node) string { return strconv.Itoa(int(b[v])) })

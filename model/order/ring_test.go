@@ -50,7 +50,7 @@ func passed(p *order.Problem, r *planner.Ring) (complete bool, most int) {
 	met := map[int32]int{}
 	for _, ring := range r.Rings {
 		n := len(ring)
-		has := lists.Make(n, func(i int) map[int]bool { return map[int]bool{i: true} })
+		has := lists.Tabulate(n, func(i int) map[int]bool { return map[int]bool{i: true} })
 		for step := range n - 1 {
 			for i := range n {
 				block := ((i-step)%n + n) % n // which it has received last
@@ -130,7 +130,7 @@ func slowest(n *network.Network, hosts []network.Node) (worst float64) {
 	rate, nodes := n.MessageRate(hosts), n.Nodes()
 	for set := 1; set < 1<<nodes; set++ {
 		inside := func(v network.Node) bool { return set>>int(v)&1 != 0 }
-		in := lists.Many(hosts, inside)
+		in := lists.CountIf(hosts, inside)
 		if in == 0 || in == len(hosts) {
 			continue
 		}

@@ -38,7 +38,7 @@ func newMeter(j *Job, wires int) *meter {
 	t := j.Plan.Tree
 	servers := t.Servers()
 	return &meter{
-		servers: servers, builds: lists.Make(servers, t.Builds), interval: j.Interval.Seconds(), first: math.Inf(1),
+		servers: servers, builds: lists.Tabulate(servers, t.Builds), interval: j.Interval.Seconds(), first: math.Inf(1),
 		events: make([]uint64, servers), sent: make([]uint64, servers), received: make([]uint64, servers),
 		waited: make([]float64, servers), wire: make([]float64, wires+1),
 	}

@@ -184,7 +184,7 @@ func (r *routes) meets() func(src, dst int) bool {
 
 // sends returns the schedule of a plan: for each phase, the destination of each server, or -1.
 func sends(p *plan.Plan) [][]int32 {
-	out := lists.Make(p.Schedule.Phases, func(int) []int32 { return slices.Repeat([]int32{-1}, p.Tree.Servers()) })
+	out := lists.Tabulate(p.Schedule.Phases, func(int) []int32 { return slices.Repeat([]int32{-1}, p.Tree.Servers()) })
 	for m := range p.Schedule.All() {
 		out[m.Phase][m.Src] = int32(m.Dst)
 	}

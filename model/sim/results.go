@@ -316,7 +316,7 @@ func extremes(cases []results.Case) string {
 
 // withDead says how many links are dead, "" where none is.
 func withDead(upTo string, cases []results.Case) string {
-	n := lists.Most(cases, func(c results.Case) int { return len(c.Failures) })
+	n := lists.MaxOf(cases, func(c results.Case) int { return len(c.Failures) })
 	if n == 0 {
 		return ""
 	}

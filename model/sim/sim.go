@@ -83,7 +83,7 @@ func (j *Job) more(begun int, at float64) bool {
 
 // plans returns the plans of a job: the first, then one for each change.
 func (j *Job) plans() []*plan.Plan {
-	return append([]*plan.Plan{j.Plan}, lists.Of(j.Changes, func(c Change) *plan.Plan { return c.Plan })...)
+	return append([]*plan.Plan{j.Plan}, lists.Map(j.Changes, func(c Change) *plan.Plan { return c.Plan })...)
 }
 
 // A Change is a plan that takes over while events are built.
@@ -148,7 +148,7 @@ type PacketCount struct {
 
 // Share returns the share of its link that each server received in the window.
 func (c *PacketCount) Share(bitPerSec float64) []float64 {
-	return lists.Of(c.Received, func(n int64) float64 { return float64(n) * 8 / bitPerSec / (c.Until - c.From).Seconds() })
+	return lists.Map(c.Received, func(n int64) float64 { return float64(n) * 8 / bitPerSec / (c.Until - c.From).Seconds() })
 }
 
 // Late returns the time within which that share of the events was built, by nearest rank; 0 without

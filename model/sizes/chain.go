@@ -84,7 +84,7 @@ func (p *Plan) leaves() []int64 {
 	for _, x := range p.placed {
 		begin = min(begin, p.free[p.Tree.FromServer(int(x.src))])
 	}
-	return lists.Of(p.free, func(end int64) int64 { return max(0, end-begin) })
+	return lists.Map(p.free, func(end int64) int64 { return max(0, end-begin) })
 }
 
 // after returns when wires are free for a window of that tree; nil: all are.

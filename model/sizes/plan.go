@@ -251,7 +251,7 @@ func (p *Plan) lists(l *lister, o Options) {
 }
 
 func (p *Plan) similar(l *lister) bool {
-	largest := lists.Most(p.Window, func(m *Matrix) int64 { return slices.Max(m.bytes) })
+	largest := lists.MaxOf(p.Window, func(m *Matrix) int64 { return slices.Max(m.bytes) })
 	return float64(largest) <= similar*float64(l.sum)/float64(l.count)
 }
 

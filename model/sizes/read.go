@@ -56,7 +56,7 @@ func words(line string) []string {
 	if line == "" || line[0] == '#' {
 		return nil
 	}
-	return lists.Of(strings.Split(line, ","), strings.TrimSpace)
+	return lists.Map(strings.Split(line, ","), strings.TrimSpace)
 }
 
 // ReadMatrix reads what servers send each other: a row for each source, a column for each destination. The

@@ -47,7 +47,7 @@ func Build(t *topology.Tree, o plan.Options, r topology.Rates) (*plan.Plan, *Slo
 		if err != nil {
 			return p, 0, err
 		}
-		p.Rates = topology.Rates{Hosts: r.Hosts, Slow: lists.Where(r.Slow, func(x topology.SlowLink) bool { return t.LinkAlive(x.Link) })}
+		p.Rates = topology.Rates{Hosts: r.Hosts, Slow: lists.Filter(r.Slow, func(x topology.SlowLink) bool { return t.LinkAlive(x.Link) })}
 		if least == 0 {
 			least, by = whole(p, len(r.Hosts)+len(r.Slow) > 0), proof{p.Proof(), []string{"bound proven by " + p.Proof()}}
 		}
@@ -219,7 +219,7 @@ func (s *Slower) Answer(q answer.Question, takes string, t *topology.Tree) answe
 	case s.Time > 0 && s.Least > 0:
 		doubt("no plan takes less than %.6g, %.6g less than this one, and whether a shorter one exists is not known", s.Least, s.Time-s.Least)
 	case s.Time == 0:
-		names := lists.Of(s.Hosts, func(h topology.SlowHost) string { return t.HostName(h.Rank) })
+		names := lists.Map(s.Hosts, func(h topology.SlowHost) string { return t.HostName(h.Rank) })
 		for _, x := range s.Uses {
 			names = append(names, t.LinkName(x.Link))
 		}

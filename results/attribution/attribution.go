@@ -60,7 +60,7 @@ func Over(all Evidence, each [][]Cause) []Cause {
 	for i := range out {
 		c := &out[i]
 		c.Slices = len(each)
-		c.Found = lists.Many(each, func(of []Cause) bool {
+		c.Found = lists.CountIf(each, func(of []Cause) bool {
 			return slices.ContainsFunc(of, func(o Cause) bool { return slices.Contains(o.Parts, c.Parts[0]) })
 		})
 	}
@@ -191,7 +191,7 @@ func Find(e Evidence) []Cause {
 		}
 	}
 	if out = s.enough(out); len(out) > most {
-		out = lists.Where(out, func(c Cause) bool { return c.Stops > 0 })
+		out = lists.Filter(out, func(c Cause) bool { return c.Stops > 0 })
 	}
 	slices.SortStableFunc(out, func(a, b Cause) int { return cmp.Compare(b.weight(e.Sec), a.weight(e.Sec)) })
 	return out[:min(most, len(out))]

@@ -141,7 +141,7 @@ func nested(of []candidate) (out []candidate) {
 			out = append(out, c)
 			continue
 		}
-		same := lists.Where(of, func(o candidate) bool { return o.kind != OfSwitch && key(o) == key(c) })
+		same := lists.Filter(of, func(o candidate) bool { return o.kind != OfSwitch && key(o) == key(c) })
 		whole := slices.IndexFunc(same, candidate.both)
 		switch {
 		case len(same) == 1:

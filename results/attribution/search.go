@@ -22,9 +22,9 @@ type search struct {
 }
 
 func newSearch(e Evidence) *search {
-	s := &search{Evidence: e, open: lists.Make(len(e.Pairs), func(int) bool { return true })}
+	s := &search{Evidence: e, open: lists.Tabulate(len(e.Pairs), func(int) bool { return true })}
 	s.all, s.known = candidates(e)
-	s.again = lists.Of(e.Pairs, func(p Pair) float64 { return min(float64(p.Resent), mostResent) })
+	s.again = lists.Map(e.Pairs, func(p Pair) float64 { return min(float64(p.Resent), mostResent) })
 	s.measure()
 	return s
 }
@@ -34,7 +34,7 @@ const mostResent = 3
 
 // measure finds the usual time of the open pairs, and what is more than that.
 func (s *search) measure() {
-	ratio := lists.Of(s.Pairs, func(p Pair) float64 {
+	ratio := lists.Map(s.Pairs, func(p Pair) float64 {
 		switch {
 		case !s.Timed || p.Sec <= 0 || p.Bytes == 0:
 			return math.NaN()
@@ -50,11 +50,11 @@ func (s *search) measure() {
 		}
 	}
 	usual := median(open)
-	off := lists.Of(open, func(r float64) float64 { return math.Abs(r/usual - 1) })
+	off := lists.Map(open, func(r float64) float64 { return math.Abs(r/usual - 1) })
 	const ofNormal = 1.4826 // standard deviations in a median of absolute differences
 	s.sigma = max(leastSigma, ofNormal*median(off))
-	s.excess = lists.Of(ratio, func(r float64) float64 { return r/usual - 1 })
-	s.y = lists.Of(s.excess, func(x float64) float64 { return max(-clipped/2, min(clipped, x/s.sigma)) })
+	s.excess = lists.Map(ratio, func(r float64) float64 { return r/usual - 1 })
+	s.y = lists.Map(s.excess, func(x float64) float64 { return max(-clipped/2, min(clipped, x/s.sigma)) })
 }
 
 func median(of []float64) float64 {
@@ -154,8 +154,8 @@ func (s *search) control(c candidate) bool {
 // next puts the pairs of the likeliest candidate aside, and returns it as a cause with all that is about as likely,
 // or false where it slows too little, or does not look like a cause. The last result says whether there was any.
 func (s *search) next(had []Cause) (c Cause, named, any bool) {
-	all := s.totals(lists.Count[int](len(s.Pairs)))
-	gains := lists.Of(s.all, func(c candidate) float64 { return s.gain(c, all) })
+	all := s.totals(lists.Range[int](len(s.Pairs)))
+	gains := lists.Map(s.all, func(c candidate) float64 { return s.gain(c, all) })
 	best := -1
 	for i, g := range gains {
 		if g >= evident && (best < 0 || g > gains[best] || g == gains[best] && len(s.all[i].pairs) < len(s.all[best].pairs)) {
@@ -190,8 +190,8 @@ func (s *search) next(had []Cause) (c Cause, named, any bool) {
 
 // overlaps reports whether a candidate would explain mostly what another one explains, too.
 func (s *search) overlaps(c, o candidate) bool {
-	slow := lists.Where(c.pairs, func(i int) bool { return s.open[i] && (s.slow(i) || s.y[i] > 1) })
-	shared := lists.Many(slow, func(i int) bool { _, ok := slices.BinarySearch(o.pairs, i); return ok })
+	slow := lists.Filter(c.pairs, func(i int) bool { return s.open[i] && (s.slow(i) || s.y[i] > 1) })
+	shared := lists.CountIf(slow, func(i int) bool { _, ok := slices.BinarySearch(o.pairs, i); return ok })
 	return 2*shared > len(slow)
 }
 
@@ -201,7 +201,7 @@ func (s *search) beside(c Cause, had []Cause) bool {
 	if c.AtTimes {
 		least = besidesAtTimes
 	}
-	worst := lists.Most(had, func(c Cause) float64 { return c.weight(s.Sec) })
+	worst := lists.MaxOf(had, func(c Cause) float64 { return c.weight(s.Sec) })
 	return 1-c.Share >= least*worst
 }
 
@@ -211,7 +211,7 @@ func (s *search) errors(c candidate) bool {
 	if c.kind != OfServer || at < 0 || at >= len(s.Servers) || s.Servers[at].Errors == 0 {
 		return false
 	}
-	return lists.Many(s.Servers, func(x Server) bool { return x.Errors > 0 }) == 1
+	return lists.CountIf(s.Servers, func(x Server) bool { return x.Errors > 0 }) == 1
 }
 
 // slow reports whether a pair took much longer, or lost segments.
@@ -232,12 +232,12 @@ func (s *search) atTimes(i int) (single, known bool) {
 // fits reports whether the pairs of a candidate look as if it were the cause: most of them are slower, within the
 // leaf and beyond it where the way beyond is not known; or single messages of some are.
 func (s *search) fits(c candidate, gain float64) bool {
-	in := lists.Where(c.pairs, func(i int) bool { return s.open[i] })
-	slow := lists.Where(in, s.slow)
+	in := lists.Filter(c.pairs, func(i int) bool { return s.open[i] })
+	slow := lists.Filter(in, s.slow)
 	mean, _ := s.effect(c.pairs)
 	level := max(mean/4, s.sigma/2)
-	longer := lists.Many(in, func(i int) bool { return s.excess[i] >= level || s.again[i] > 0 })
-	middle := median(lists.Of(in, func(i int) float64 { return max(s.excess[i], mean*s.again[i]) }))
+	longer := lists.CountIf(in, func(i int) bool { return s.excess[i] >= level || s.again[i] > 0 })
+	middle := median(lists.Map(in, func(i int) float64 { return max(s.excess[i], mean*s.again[i]) }))
 	if float64(longer) >= steady*float64(len(in)) && middle >= mean/2 {
 		return s.inside(c, in, level)
 	}
@@ -247,7 +247,7 @@ func (s *search) fits(c candidate, gain float64) bool {
 	if gain < evidentAtTimes || len(slow) < leastSlow || c.kind == OfServer && s.hidden(in) {
 		return false
 	}
-	single := lists.Many(slow, func(i int) bool { one, known := s.atTimes(i); return known && one || s.again[i] > 0 })
+	single := lists.CountIf(slow, func(i int) bool { one, known := s.atTimes(i); return known && one || s.again[i] > 0 })
 	return float64(single) >= steady*float64(len(slow))
 }
 
@@ -259,16 +259,16 @@ func (s *search) hidden(pairs []int) bool {
 // inside reports whether the pairs with known ways of a server are slow as the others are: what is slow beyond its
 // leaf alone may be another's fault.
 func (s *search) inside(c candidate, pairs []int, level float64) bool {
-	known := lists.Where(pairs, func(i int) bool { return s.known[i] })
+	known := lists.Filter(pairs, func(i int) bool { return s.known[i] })
 	if c.kind != OfServer || len(known) == len(pairs) || len(known) == 0 {
 		return true
 	}
-	return float64(lists.Many(known, func(i int) bool { return s.excess[i] >= level || s.again[i] > 0 })) >= steady*float64(len(known))
+	return float64(lists.CountIf(known, func(i int) bool { return s.excess[i] >= level || s.again[i] > 0 })) >= steady*float64(len(known))
 }
 
 // describe fills in the figures of a cause.
 func (s *search) describe(c *Cause, of candidate, control bool) {
-	c.pairs = lists.Where(of.pairs, func(i int) bool { return s.open[i] })
+	c.pairs = lists.Filter(of.pairs, func(i int) bool { return s.open[i] })
 	c.Pairs = len(c.pairs)
 	for _, i := range c.pairs {
 		c.Resent += s.Pairs[i].Resent
@@ -276,11 +276,11 @@ func (s *search) describe(c *Cause, of candidate, control bool) {
 			c.Slow++
 		}
 	}
-	if resends(s.totals(of.pairs).again, s.totals(lists.Count[int](len(s.Pairs))).again) == 0 {
+	if resends(s.totals(of.pairs).again, s.totals(lists.Range[int](len(s.Pairs))).again) == 0 {
 		c.Resent = 0 // no more than others
 	}
-	slow := lists.Where(c.pairs, s.slow)
-	c.AtTimes = len(slow) > 0 && 2*lists.Many(slow, func(i int) bool { one, _ := s.atTimes(i); return one }) > len(slow)
+	slow := lists.Filter(c.pairs, s.slow)
+	c.AtTimes = len(slow) > 0 && 2*lists.CountIf(slow, func(i int) bool { one, _ := s.atTimes(i); return one }) > len(slow)
 	if mean, err := s.effect(of.pairs); material(of, mean, control) {
 		const wide = 1.96 // standard errors of an interval of 95 %
 		c.Share, c.Lo, c.Hi = 1/(1+mean), 1/(1+mean+wide*err), 1/(1+max(0, mean-wide*err))
@@ -291,8 +291,8 @@ func (s *search) describe(c *Cause, of candidate, control bool) {
 // has another cause, such as ways that are not those of the tables. Where one is always slow, most of the slow pairs
 // must be explained, or most of their excess: those of its partners are a little late.
 func (s *search) enough(causes []Cause) []Cause {
-	all := s.totals(lists.Count[int](len(s.Pairs)))
-	left := lists.Most(s.all, func(c candidate) float64 { return s.gain(c, all) })
+	all := s.totals(lists.Range[int](len(s.Pairs)))
+	left := max(0, lists.MaxOf(s.all, func(c candidate) float64 { return s.gain(c, all) }))
 	const mostExcess = 2 // a single long wait is one pair's
 	var slow, rest, excess, open float64
 	for i := range s.Pairs {
@@ -304,7 +304,7 @@ func (s *search) enough(causes []Cause) []Cause {
 			}
 		}
 	}
-	return lists.Where(causes, func(c Cause) bool {
+	return lists.Filter(causes, func(c Cause) bool {
 		return c.Stops > 0 || c.score >= clearly*left && (c.AtTimes || c.Share == 0 || rest <= (1-explained)*slow || open <= (1-explained)*excess)
 	})
 }
@@ -321,7 +321,7 @@ func (s *search) stops() (out []Cause) {
 	if len(s.Servers) < 3 {
 		return nil
 	}
-	usual := median(lists.Of(s.Servers, func(x Server) float64 { return x.Stood }))
+	usual := median(lists.Map(s.Servers, func(x Server) float64 { return x.Stood }))
 	for rank, x := range s.Servers {
 		if x.Stood < max(leastStop, leastStood*s.Sec) || x.Stood-usual < timesOther*max(usual, leastStood*s.Sec/timesOther) {
 			continue

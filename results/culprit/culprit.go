@@ -69,7 +69,7 @@ func Against(base, run *results.Run, name string) []attribution.Cause {
 	if !slices.ContainsFunc(base.Summary.Cases, of) || !slices.ContainsFunc(run.Summary.Cases, of) {
 		return nil
 	}
-	pairs := lists.Where(run.Merge().Pairs, func(x results.PairCount) bool { return x.Case == name })
+	pairs := lists.Filter(run.Merge().Pairs, func(x results.PairCount) bool { return x.Case == name })
 	e := Evidence(p, modes.Sync, 0, pairs, nil, -1)
 	if len(e.Pairs) != len(was) {
 		return nil

@@ -92,7 +92,7 @@ func (p *Exchange) ejector(g *scheduler.Plan, lengths []float64, path []uint8) *
 	rooms, sum := map[float64][]int32{}, 0
 	for _, x := range lengths[:g.Phases] {
 		if rooms[x] == nil {
-			rooms[x] = lists.Make(len(p.Links), func(l int) int32 {
+			rooms[x] = lists.Tabulate(len(p.Links), func(l int) int32 {
 				e.most[l] = max(e.most[l], p.fits(l, x))
 				return int32(p.fits(l, x))
 			})

@@ -97,9 +97,9 @@ func (p *Exchange) profiles(need []float64, below float64) (out []profile) {
 	slices.Sort(of)
 	of = slices.Compact(of)
 	slices.Reverse(of)
-	of = lists.Where(of, func(x float64) bool { return x > 0 })
+	of = lists.Filter(of, func(x float64) bool { return x > 0 })
 	if n := len(of); n > kinds { // of more needs some stand for the next smaller ones, too
-		of = lists.Make(kinds, func(i int) float64 { return of[i*n/kinds] })
+		of = lists.Tabulate(kinds, func(i int) float64 { return of[i*n/kinds] })
 	}
 	loads := make([][kinds]int, len(p.Links))
 	p.each(func(e, src, dst int) {
@@ -218,8 +218,8 @@ func (p *Exchange) settleIn(s *scheduler.Plan, need, lengths []float64, n, limit
 	if e == nil {
 		return nil
 	}
-	e.upto = lists.Of(need, func(x float64) int32 {
-		return int32(lists.Many(lengths[:n], func(length float64) bool { return length >= x*(1-round) }))
+	e.upto = lists.Map(need, func(x float64) int32 {
+		return int32(lists.CountIf(lengths[:n], func(length float64) bool { return length >= x*(1-round) }))
 	})
 	for e.phases > n {
 		e.drop()
@@ -243,9 +243,9 @@ func (p *Exchange) inSteps(loads []int32) (time float64, link int) {
 	})
 	slices.Sort(of)
 	of = slices.Compact(of)
-	steps := lists.Of(of, func(x float64) int { // that last as long
-		return lists.Most(own, func(all []float64) int {
-			return lists.Many(all, func(y float64) bool { return y >= x })
+	steps := lists.Map(of, func(x float64) int { // that last as long
+		return lists.MaxOf(own, func(all []float64) int {
+			return lists.CountIf(all, func(y float64) bool { return y >= x })
 		})
 	})
 	for l, load := range loads {

@@ -27,7 +27,7 @@ const resorted = 16
 func (p *Exchange) byPairs() *scheduler.Plan {
 	f := p.filler()
 	f.begin()
-	rate := lists.Make(len(p.Links), func(l int) float64 { return p.Links[l].Rate() })
+	rate := lists.Tabulate(len(p.Links), func(l int) float64 { return p.Links[l].Rate() })
 	need := func(l int32) float64 { return float64(f.left[l]) / rate[l] }
 	pairs, order := f.pairs(need)
 	s := scheduler.NewPlan(p.Hosts, "greedy")

@@ -33,7 +33,7 @@ const (
 
 // InOrder is the ring of the hosts in their order, as programs have it.
 func (p *Exchange) InOrder() *Ring {
-	r := &Ring{Rings: lists.Of(p.members(), func(m []int32) []int32 { return slices.Clone(m) })}
+	r := &Ring{Rings: lists.Map(p.members(), func(m []int32) []int32 { return slices.Clone(m) })}
 	p.measure(r)
 	return r
 }
@@ -68,7 +68,7 @@ func (p *Exchange) Ring(least float64) *Ring {
 // members are the adapters of each ring: the first of each host, the second, as many as each host has.
 func (p *Exchange) members() (rings [][]int32) {
 	if p.host == nil {
-		return [][]int32{lists.Make(p.Hosts, func(i int) int32 { return int32(i) })}
+		return [][]int32{lists.Tabulate(p.Hosts, func(i int) int32 { return int32(i) })}
 	}
 	of := map[int][]int32{}
 	for i, h := range p.host {
@@ -79,7 +79,7 @@ func (p *Exchange) members() (rings [][]int32) {
 		each = min(each, len(adapters))
 	}
 	for k := range each {
-		rings = append(rings, lists.Make(len(of), func(h int) int32 { return of[h][k] }))
+		rings = append(rings, lists.Tabulate(len(of), func(h int) int32 { return of[h][k] }))
 	}
 	return rings
 }
@@ -134,7 +134,7 @@ type ringSearch struct {
 // search begins with the blocks that each come closest to the one before, where load is already on the links.
 func (p *Exchange) search(members, load []int32, target float64, seed uint64) *ringSearch {
 	x := &ringSearch{p: p, load: load, rng: rand.New(rand.NewPCG(1, seed)), tabu: map[int32]int{}}
-	x.room = lists.Make(len(p.Links), func(l int) int32 {
+	x.room = lists.Tabulate(len(p.Links), func(l int) int32 {
 		return int32(target*p.Links[l].Rate() + round)
 	})
 	blocks := lists.Groups(members, func(i int32) int32 { return p.block[i] })
@@ -144,7 +144,7 @@ func (p *Exchange) search(members, load []int32, target float64, seed uint64) *r
 		next, least := 0, [2]int{1 << 30, 0}
 		for i, b := range left {
 			way := p.Between(int(at[len(at)-1]), int(b[0]))
-			full := lists.Many(way, func(l int32) bool { return x.load[l] >= x.room[l] })
+			full := lists.CountIf(way, func(l int32) bool { return x.load[l] >= x.room[l] })
 			if c := [2]int{full, len(way)}; cmp.Or(cmp.Compare(c[0], least[0]), cmp.Compare(c[1], least[1])) < 0 {
 				next, least = i, c
 			}
@@ -229,7 +229,7 @@ func (x *ringSearch) improve() {
 		x.apply(choice)
 		x.tabu[x.block(choice.at)[0]] = move + 3 + x.rng.IntN(1+n/4)
 		if x.over < least {
-			best, least = lists.Of(x.blocks, func(b []int32) []int32 { return slices.Clone(b) }), x.over
+			best, least = lists.Map(x.blocks, func(b []int32) []int32 { return slices.Clone(b) }), x.over
 		}
 	}
 	if x.over > least {

@@ -243,7 +243,7 @@ func (w *Pinner) Ways(ends [][2]int32, seed uint64, phase int) []slots.Way {
 	}
 	w.planes.Run(planeSteps)
 	w.mend(repairTries)
-	out := lists.Make(len(ends), func(i int) slots.Way { return slots.Way{Spine: w.planes.Color(int32(i)), Top: none} })
+	out := lists.Tabulate(len(ends), func(i int) slots.Way { return slots.Way{Spine: w.planes.Color(int32(i)), Top: none} })
 	for k := range w.f.Spines {
 		w.paint(k)
 		e := int32(0)

@@ -183,7 +183,7 @@ func All() []Engine { return append([]Engine(nil), engines...) }
 
 // Names returns the names that Compute accepts.
 func Names() []string {
-	return lists.Of(engines, func(e Engine) string { return e.Name })
+	return lists.Map(engines, func(e Engine) string { return e.Name })
 }
 
 // Compute returns the tables of an engine, with entries for all LIDs of the network. For several names separated by commas it tries each from

@@ -41,7 +41,7 @@ func byParts(name string, t *topology.Tree, n *network.Network, o Options) (*lft
 // leaves that reach no other.
 func parts(t *topology.Shape, n *network.Network) [][]int {
 	return slices.DeleteFunc(n.SwitchParts(), func(part []int) bool {
-		loaded := lists.Many(part, func(sw int) bool { return sw < t.Leaves() && t.On(sw) > 0 })
+		loaded := lists.CountIf(part, func(sw int) bool { return sw < t.Leaves() && t.On(sw) > 0 })
 		return loaded < 2
 	})
 }

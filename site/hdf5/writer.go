@@ -260,7 +260,7 @@ type unitOf struct {
 var unitTable = results.NewTable[unitOf]("units", "")
 
 func setUnits(to attributed, columns []results.Column) (err error) {
-	units := lists.Of(columns, func(c results.Column) unitOf { return unitOf{c.Name, c.Unit} })
+	units := lists.Map(columns, func(c results.Column) unitOf { return unitOf{c.Name, c.Unit} })
 	rows, values := rowsOf(results.Form{Table: unitTable}, units), []byte(nil)
 	l := layoutOf(unitTable, rows.longest)
 	if err := rows.each(func(columns []byte) (err error) { values, err = l.encode(values, columns, rows.texts); return err }); err != nil {

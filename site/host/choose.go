@@ -110,7 +110,7 @@ func oneFamily(all []netip.Addr) []netip.Addr {
 func (f Facts) list() string {
 	var all []string
 	for _, i := range f.Interfaces {
-		has := lists.Of(i.usable(), netip.Addr.String)
+		has := lists.Map(i.usable(), netip.Addr.String)
 		switch {
 		case !i.Up:
 			has = []string{"down"}

@@ -83,7 +83,7 @@ type Host struct {
 // Counted lists the hosts of servers, each once, in order of their first server.
 func Counted(servers []Server) []Host {
 	byHost := lists.Groups(servers, func(s Server) string { return s.Host })
-	return lists.Of(byHost, func(own []Server) Host { return Host{own[0].Host, len(own)} })
+	return lists.Map(byHost, func(own []Server) Host { return Host{own[0].Host, len(own)} })
 }
 
 func servers(n int) string { return show.Plural(n, "server", "servers") }
@@ -190,7 +190,7 @@ func (p *Placement) put(host string, leaf int) error {
 
 // leavesOf returns for each leaf of the tree the leaf of the placement, -1 for none.
 func (p *Placement) leavesOf(t *topology.Tree, on [][]string) ([]int, error) {
-	leaves := lists.Count[int](t.Leaves())
+	leaves := lists.Range[int](t.Leaves())
 	if len(p.names) == t.Leaves() {
 		return leaves, nil
 	}

@@ -26,7 +26,7 @@ type Ask struct {
 // started.
 func (s *SSH) Check(ctx context.Context, asks []Ask, w Needs) ([]Report, error) {
 	reports := make([]Report, len(asks))
-	s.ask(ctx, "checking", asks, lists.Count[int](len(asks)), reports)
+	s.ask(ctx, "checking", asks, lists.Range[int](len(asks)), reports)
 	if need := missing(reports, w); len(need) > 0 {
 		// Homes are often shared: the first copy may suffice.
 		s.copyTo(ctx, asks, need[:1], reports)

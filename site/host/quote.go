@@ -94,7 +94,7 @@ func (r remote) head() string {
 
 // doubleQuote quotes words for a script that is itself in single quotes.
 func doubleQuote(words []string) string {
-	return strings.Join(lists.Of(words, func(w string) string { return `"` + escape.Replace(w) + `"` }), " ")
+	return strings.Join(lists.Map(words, func(w string) string { return `"` + escape.Replace(w) + `"` }), " ")
 }
 
 var escape = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`")

@@ -154,11 +154,11 @@ func (s *state) index(l topology.Link) int {
 }
 
 func (s *state) links() []topology.Link {
-	return lists.Of(s.Down, func(p Pending) topology.Link { return p.Link.Link })
+	return lists.Map(s.Down, func(p Pending) topology.Link { return p.Link.Link })
 }
 
 func (s *state) names() string {
-	return strings.Join(lists.Of(s.Down, Pending.called), ", ")
+	return strings.Join(lists.Map(s.Down, Pending.called), ", ")
 }
 
 // A journal is open and locked: only one process holds it.

@@ -26,7 +26,7 @@ func (p Program) String() string {
 	if len(p.Env) > 0 {
 		words = slices.Concat([]string{"env"}, p.Env, p.Args)
 	}
-	return strings.Join(lists.Of(words, quote), " ")
+	return strings.Join(lists.Map(words, quote), " ")
 }
 
 var plainRE = regexp.MustCompile(`^[A-Za-z0-9_./:,@+%=-]+$`)

@@ -78,7 +78,7 @@ func (r *Report) OK() bool { return r.Unreachable+r.OtherUnreachable == 0 }
 // O(S · LIDs) time, O(S) memory for each worker.
 func Check(t *Tables, o Options) *Report {
 	g := newGraph(t.Net)
-	visitors := lists.Make(parallel.Workers(0), func(w int) *checker { return newChecker(t, g, o) })
+	visitors := lists.Tabulate(parallel.Workers(0), func(w int) *checker { return newChecker(t, g, o) })
 	sweep(t, g, visitors)
 	r := &Report{
 		Engine: t.Engine, Network: t.Net.Notation, Hosts: t.Net.Hosts(), Switches: t.Net.Switches(),
@@ -168,7 +168,7 @@ func newChecker(t *Tables, g *graph, o Options) *checker {
 // height: by rank, and among equals from the greater to the smaller GUID, as
 // OpenSM's updn does (osm_ucast_updn.c).
 func heights(n *network.Network, ranks []int) []int32 {
-	order := lists.Count[int](n.Switches())
+	order := lists.Range[int](n.Switches())
 	slices.SortFunc(order, func(a, b int) int {
 		va, vb := n.Switch(a), n.Switch(b)
 		return cmp.Or(ranks[va]-ranks[vb], cmp.Compare(n.Info(vb).GUID, n.Info(va).GUID), a-b)

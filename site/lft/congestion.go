@@ -111,7 +111,7 @@ func newTracer(t *Tables, g *graph) *tracer {
 		}
 	}
 	if of := t.Net.Capacities(); of != nil {
-		r.carries = lists.Make(len(g.far), func(c int) float64 { return of(g.end(int32(c))) })
+		r.carries = lists.Tabulate(len(g.far), func(c int) float64 { return of(g.end(int32(c))) })
 	}
 	return r
 }

@@ -36,7 +36,7 @@ func Deadlock(t *Tables) *Deadlocks {
 	g := newGraph(t.Net)
 	d := &dependencies{g: g, lanes: t.Lanes(), words: (g.stride + 63) / 64}
 	d.bits = make([]uint64, d.lanes*len(g.far)*d.words)
-	visitors := lists.Make(parallel.Workers(0), func(w int) *dependant {
+	visitors := lists.Tabulate(parallel.Workers(0), func(w int) *dependant {
 		return &dependant{dependencies: d, t: t, seen: make([]int32, d.lanes*t.Net.Switches())}
 	})
 	sweep(t, g, visitors)

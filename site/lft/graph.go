@@ -111,7 +111,7 @@ type visitor interface {
 // once. O(S · LIDs).
 func sweep[V visitor](t *Tables, g *graph, visitors []V) {
 	s := t.Net.Switches()
-	columns := lists.Make(len(visitors), func(w int) []uint8 { return make([]uint8, s*block) })
+	columns := lists.Tabulate(len(visitors), func(w int) []uint8 { return make([]uint8, s*block) })
 	parallel.Each(len(visitors), (t.LIDs+block-1)/block, func(w, b int) {
 		from, to := b*block, min((b+1)*block, t.LIDs)
 		buf := columns[w]

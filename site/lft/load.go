@@ -44,7 +44,7 @@ func Load(t *Tables) *Loads {
 // load is Load with the weight of its destination for each route.
 func load(t *Tables, weight func(dst network.Node) int64) *Loads {
 	g := newGraph(t.Net)
-	visitors := lists.Make(parallel.Workers(0), func(w int) *counter {
+	visitors := lists.Tabulate(parallel.Workers(0), func(w int) *counter {
 		return &counter{g: g, weight: weight, tree: newForest(g), routes: make([]int64, len(g.far))}
 	})
 	sweep(t, g, visitors)

@@ -41,7 +41,7 @@ func (p *reader) joinPlanes() error {
 				names[0], names[len(names)-1], names[0], name)
 		}
 	}
-	p.nodes = lists.Where(p.nodes, func(n *node) bool { return keep[n.id] })
+	p.nodes = lists.Filter(p.nodes, func(n *node) bool { return keep[n.id] })
 	rate := 0.0
 	for _, n := range p.nodes {
 		for i := range n.links {
@@ -119,8 +119,8 @@ func (p *reader) subnets(hosts []host, switches []*node, err error) error {
 		parts[part(n.id)] = true
 	}
 	for at := range parts {
-		own := lists.Where(hosts, func(h host) bool { return part(h.of.id) == at })
-		if checkLIDs(own, lists.Where(switches, func(n *node) bool { return part(n.id) == at })) != nil {
+		own := lists.Filter(hosts, func(h host) bool { return part(h.of.id) == at })
+		if checkLIDs(own, lists.Filter(switches, func(n *node) bool { return part(n.id) == at })) != nil {
 			return err
 		}
 	}

@@ -160,7 +160,7 @@ func withoutEmpty(list []slurmSwitch) (left []slurmSwitch, notes []string) {
 		notes = append(notes, fmt.Sprintf("switch %s has no nodes: left out", name))
 		left = slices.Delete(left, i, i+1)
 		for k, s := range left {
-			below := lists.Where(s.below, func(b string) bool { return s.hosts || b != name })
+			below := lists.Filter(s.below, func(b string) bool { return s.hosts || b != name })
 			left[k].below, left[k].empty = below, s.empty || len(s.below) > 0 && len(below) == 0
 		}
 	}

@@ -72,7 +72,7 @@ func guid(name string, x uint64) string {
 
 func writeCables(out io.Writer, n *network.Network) {
 	x := network.Names(n)
-	name := lists.Make(n.Nodes(), func(v int) string { return unique(x, n, network.Node(v)) })
+	name := lists.Tabulate(n.Nodes(), func(v int) string { return unique(x, n, network.Node(v)) })
 	fmt.Fprintln(out, "cables:")
 	for _, c := range n.Cables() {
 		a, b := name[c.A.Node], name[c.B.Node]

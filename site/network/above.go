@@ -154,7 +154,7 @@ func (n *Network) Above() (hosts []Node) {
 
 // AboveNote says which hosts take no part for that; "": none.
 func (n *Network) AboveNote() string {
-	names := lists.Of(n.Above(), func(h Node) string { return fmt.Sprintf("%s on %s", n.Name(h), n.Name(n.Leaf(h).Node)) })
+	names := lists.Map(n.Above(), func(h Node) string { return fmt.Sprintf("%s on %s", n.Name(h), n.Name(n.Leaf(h).Node)) })
 	if names == nil {
 		return ""
 	}

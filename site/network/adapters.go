@@ -212,7 +212,7 @@ func (r *jobReader) nodes(adapter, name string) ([]Node, string, error) {
 }
 
 func (n *Network) adapterNames(nodes []Node) (names []string) {
-	return lists.Of(nodes, func(v Node) string { return strings.TrimPrefix(n.info[v].Name, n.hostWord(v)+" ") })
+	return lists.Map(nodes, func(v Node) string { return strings.TrimPrefix(n.info[v].Name, n.hostWord(v)+" ") })
 }
 
 // job divides the ranks of each host over its adapters, in their order. A host listed with one rank

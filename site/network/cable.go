@@ -56,7 +56,7 @@ func (n *Network) share() {
 	if len(count) == n.Nodes()+n.Others() {
 		return
 	}
-	n.shared = lists.Make(n.Nodes()+n.Others(), func(v int) bool { return count[n.Info(Node(v)).Name] > 1 })
+	n.shared = lists.Tabulate(n.Nodes()+n.Others(), func(v int) bool { return count[n.Info(Node(v)).Name] > 1 })
 }
 
 func (c Cable) ports() [2]uint8 { return [2]uint8{c.A.Port, c.B.Port} }

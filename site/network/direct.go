@@ -93,7 +93,7 @@ func (n *Network) withJoints() (*Network, []Cable) {
 			return nil, nil
 		}
 	}
-	joints := lists.Where(n.SwitchCables(), func(c Cable) bool { return c.A.Node != c.B.Node })
+	joints := lists.Filter(n.SwitchCables(), func(c Cable) bool { return c.A.Node != c.B.Node })
 	more := 0
 	if n.Switches() == 1 {
 		joints, more = []Cable{{}}, 1

@@ -86,7 +86,7 @@ func (p *Places) names(x *Index) *topology.Names {
 }
 
 func (p *Places) hostNames() (out []string) {
-	return lists.Of(p.Host, func(v Node) string { return p.net.HostName(v) })
+	return lists.Map(p.Host, func(v Node) string { return p.net.HostName(v) })
 }
 
 // treeOf is TreeOf with any number of cables for a link of three levels, and the rate of a message.

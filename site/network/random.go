@@ -80,14 +80,14 @@ func (n *Network) needed(cables []Cable) []bool {
 
 // HostCount returns how many hosts have a cable to a switch.
 func (n *Network) HostCount(s Node) int {
-	return lists.Many(n.Ends(s), func(e End) bool { return e.Node != NoNode && n.IsHost(e.Node) })
+	return lists.CountIf(n.Ends(s), func(e End) bool { return e.Node != NoNode && n.IsHost(e.Node) })
 }
 
 // A forest is a union of disjoint sets of nodes.
 type forest []Node
 
 func newForest(nodes int) forest {
-	return lists.Make(nodes, func(v int) Node { return Node(v) })
+	return lists.Tabulate(nodes, func(v int) Node { return Node(v) })
 }
 
 func (f forest) root(v Node) Node {

@@ -57,7 +57,7 @@ func (g neighbours) distances(from []int32) []int {
 }
 
 func (n *Network) indices(s []Node) []int32 {
-	return lists.Of(s, func(v Node) int32 { return int32(n.Index(v)) })
+	return lists.Map(s, func(v Node) int32 { return int32(n.Index(v)) })
 }
 
 // Distances returns, for each switch by index, the number of cables to the nearest of some

@@ -57,7 +57,7 @@ func (n *Network) UsualRate(cables []Cable) (usual float64) {
 // MessageRate returns the rate of a message: that of most of some hosts' cables or, where it is not
 // known, that of most cables between switches; 0: neither is.
 func (n *Network) MessageRate(hosts []Node) float64 {
-	own := lists.Of(hosts, func(v Node) Cable { return Cable{End{v, 1}, n.Leaf(v)} })
+	own := lists.Map(hosts, func(v Node) Cable { return Cable{End{v, 1}, n.Leaf(v)} })
 	return cmp.Or(n.UsualRate(own), n.UsualRate(n.SwitchCables()))
 }
 
@@ -77,7 +77,7 @@ func (n *Network) Capacities() func(End) float64 {
 }
 
 func (n *Network) allHosts() []Node {
-	return lists.Make(n.Hosts(), func(v int) Node { return Node(v) })
+	return lists.Tabulate(n.Hosts(), func(v int) Node { return Node(v) })
 }
 
 // Share returns the part of a message's rate that a link of the tree has, 1 where it is not known:

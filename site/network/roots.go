@@ -29,7 +29,7 @@ func (g neighbours) histograms(n *Network) []histogram {
 		}
 	}
 	for batch := range slices.Chunk(at, 64) {
-		hosts := lists.Of(batch, func(i int32) int32 { return count[i] })
+		hosts := lists.Map(batch, func(i int32) int32 { return count[i] })
 		g.search(batch, hosts, out)
 	}
 	return out

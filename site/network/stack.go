@@ -177,7 +177,7 @@ const (
 
 func (s *stacker) findPods() {
 	s.pods = lists.Groups(s.f.of(1), func(i int) Node { return s.f.pods.root(Node(i)) })
-	s.leaves = lists.Most(s.pods, func(own []int) int { return len(own) })
+	s.leaves = lists.MaxOf(s.pods, func(own []int) int { return len(own) })
 	for _, own := range s.pods {
 		if len(own) < s.leaves {
 			s.note("the pod of %s has %s, the largest %d", s.f.name(own[0]), show.Plural(len(own), "leaf", "leaves"), s.leaves)
@@ -217,7 +217,7 @@ func (s *stacker) findStories() {
 		s.put(i, func(*story) bool { return true }, story{group: -1})
 	}
 	for q, own := range s.pods {
-		n := lists.Many(s.stories, func(x *story) bool { return x.middle[q] >= 0 })
+		n := lists.CountIf(s.stories, func(x *story) bool { return x.middle[q] >= 0 })
 		if n < len(s.stories) {
 			s.note("the pod of %s has %s above its leaves, all pods together %d planes", s.f.name(own[0]), show.Plural(n, "switch", "switches"), len(s.stories))
 		}

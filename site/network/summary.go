@@ -176,13 +176,13 @@ func (r *Summary) rank(n *Network, roots []Node) {
 
 func (r *Summary) parts(n *Network) {
 	if p := n.Parts(); len(p) > 1 {
-		names := lists.Of(slices.Concat(p[1:]...), func(v Node) string { return n.Name(v) })
+		names := lists.Map(slices.Concat(p[1:]...), func(v Node) string { return n.Name(v) })
 		r.warn("%d hosts do not reach the other %d: %s", len(names), len(p[0]), show.Few(names))
 	}
 }
 
 func (r *Summary) WriteText(w io.Writer) error {
-	levels := lists.Of(r.Levels, func(l Level) string { return fmt.Sprintf("%d on level %d", l.Switches, l.Level) })
+	levels := lists.Map(r.Levels, func(l Level) string { return fmt.Sprintf("%d on level %d", l.Switches, l.Level) })
 	switches := fmt.Sprint(r.Switches)
 	if len(levels) > 0 {
 		switches += ": " + strings.Join(levels, ", ")

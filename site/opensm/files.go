@@ -156,7 +156,7 @@ func (r *Routes) Use() Use {
 		u.LIDs += r.Net.LIDs(v)
 	}
 	for i := range r.Net.Switches() {
-		n := lists.Many(r.Tables.Row(i), func(p uint8) bool { return p != lft.NoPort && p != 0 })
+		n := lists.CountIf(r.Tables.Row(i), func(p uint8) bool { return p != lft.NoPort && p != 0 })
 		u.Entries = max(u.Entries, n)
 	}
 	return u

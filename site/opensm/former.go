@@ -84,7 +84,7 @@ func writable(dir string, files []file) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return atomicfile.Check(lists.Of(files, func(f file) string { return filepath.Join(dir, f.Name) })...)
+	return atomicfile.Check(lists.Map(files, func(f file) string { return filepath.Join(dir, f.Name) })...)
 }
 
 // present returns the content of these files in a directory, in their order.

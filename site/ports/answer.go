@@ -93,7 +93,7 @@ func (s Survey) first(kind func(Row) bool) string {
 // WriteText lists the hosts that are behind one switch.
 func (s Survey) WriteText(w io.Writer) error {
 	for i, group := range s.Paths.groups() {
-		if _, err := fmt.Fprintf(w, "switch %d: %s\n", i, show.Few(lists.Of(group, func(h int) string { return s.Paths.Hosts[h].Name }))); err != nil {
+		if _, err := fmt.Fprintf(w, "switch %d: %s\n", i, show.Few(lists.Map(group, func(h int) string { return s.Paths.Hosts[h].Name }))); err != nil {
 			return err
 		}
 	}

@@ -97,7 +97,7 @@ func intended(t *topology.Shape, hosts []results.Host) []Server {
 	for r := range t.Servers() {
 		rank[t.Position(r)] = r
 	}
-	return lists.Of(hosts, func(h results.Host) Server {
+	return lists.Map(hosts, func(h results.Host) Server {
 		return Server{Name: t.ServerName(rank[h.Server]), Host: h.Host, Leaf: t.Leaf(rank[h.Server])}
 	})
 }

@@ -115,7 +115,7 @@ func serve(conn *net.UDPConn, token string) {
 
 // Close stops echoing and waits for its goroutines.
 func (s *Echo) Close() error {
-	errs := lists.Of(s.conns, func(c *net.UDPConn) error { return c.Close() })
+	errs := lists.Map(s.conns, func(c *net.UDPConn) error { return c.Close() })
 	s.work.Wait()
 	return errors.Join(errs...)
 }

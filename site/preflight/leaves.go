@@ -100,7 +100,7 @@ func (s Survey) byLatency() (measure, []group, bool) {
 // matrix takes a number of each pair from its first address, the smaller one of both directions.
 func (s Survey) matrix(of func(wire.Reach) int64, known func(a, b int, v int64) bool) [][]int64 {
 	n := len(s.Servers)
-	out := lists.Make(n, func(a int) []int64 { return slices.Repeat([]int64{unknown}, n) })
+	out := lists.Tabulate(n, func(a int) []int64 { return slices.Repeat([]int64{unknown}, n) })
 	for a := range n {
 		for b := range n {
 			if a == b || len(s.Reached[a][b]) == 0 {

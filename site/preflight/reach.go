@@ -120,7 +120,7 @@ func (s Survey) single(faults []fault) []string {
 	keys := slices.SortedFunc(maps.Keys(groups), func(a, b key) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), strings.Compare(a.why, b.why))
 	})
-	return lists.Of(keys, func(k key) string {
+	return lists.Map(keys, func(k key) string {
 		return fmt.Sprintf("%s cannot reach %s: %s", s.name(k.from), show.Few(groups[k]), k.why)
 	})
 }

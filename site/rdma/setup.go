@@ -99,7 +99,7 @@ func (e *Endpoint) offer(need []tcp.Path) error {
 	if err := e.usable(); err != nil {
 		return err
 	}
-	wanted := lists.Of(need, func(p tcp.Path) key { return key{p.Peer, p.Spine, true} })
+	wanted := lists.Map(need, func(p tcp.Path) key { return key{p.Peer, p.Spine, true} })
 	for _, r := range e.group.Partners {
 		if e.group.Rank < r {
 			wanted = append(wanted, key{r, barrierPath, true})

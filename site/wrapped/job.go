@@ -110,7 +110,7 @@ func (j *Job) Write(w io.Writer) error { return j.Plan.WriteText(w) }
 
 // Routes returns the checked tables with the plan's paths.
 func (j *Job) Routes() (*opensm.Routes, error) {
-	o := opensm.Options{Hosts: lists.Of(j.hosts, func(h Host) network.Node { return h.Node })}
+	o := opensm.Options{Hosts: lists.Map(j.hosts, func(h Host) network.Node { return h.Node })}
 	r, err := opensm.Compute(j.Plan, j.net, o)
 	if _, few := errors.AsType[*opensm.RenumberError](err); few {
 		o.Renumber = true

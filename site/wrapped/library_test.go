@@ -127,7 +127,7 @@ func TestPlans(t *testing.T) {
 		built(t, topology.Options{Ports: 8, Leaves: 8}, "leaf0-spine0", "leaf3-spine1"),
 	} {
 		text := text(t, p)
-		got, want := r.read(t, text), want(t, text, lists.Make(p.Tree.Servers(), func(s int) string { return plainName(p.Tree.Position(s)) }), p.Tree.Position)
+		got, want := r.read(t, text), want(t, text, lists.Tabulate(p.Tree.Servers(), func(s int) string { return plainName(p.Tree.Position(s)) }), p.Tree.Position)
 		expect.True(t, got == want, "%s: the library reads\n%s, want\n%s", p.Tree.Notation(), got, want)
 		former := r.read(t, strings.Replace(text, "plan 4\n", "plan 1\n", 1))
 		expect.True(t, former == want, "%s in form 1: the library reads\n%s, want\n%s", p.Tree.Notation(), former, want)
@@ -152,7 +152,7 @@ func TestForms(t *testing.T) {
 	partial.Row(net.Index(net.Leaf(0).Node))[net.Info(5).LID] = lft.NoPort
 	nodes := network.AllHosts(net).Nodes
 	some := []bool{true, true, false, false, true, true}
-	names := lists.Make(6, func(i int) plan.Host { return plan.Host{Name: string('a' + rune(i/2)), Ranks: 1, Order: i} })
+	names := lists.Tabulate(6, func(i int) plan.Host { return plan.Host{Name: string('a' + rune(i/2)), Ranks: 1, Order: i} })
 	for _, tt := range []struct {
 		name    string
 		tables  *lft.Tables
@@ -174,7 +174,7 @@ func TestForms(t *testing.T) {
 		p.Hosts = tt.hosts
 		var b strings.Builder
 		expect.Must(t, p.WriteText(&b))
-		servers := lists.Make(6, plainName)
+		servers := lists.Tabulate(6, plainName)
 		for i, h := range tt.hosts {
 			servers[i] = fmt.Sprintf("server%d %s:1", i, h.Name)
 			if i%2 == 1 {
@@ -205,7 +205,7 @@ var update = flag.Bool("update", false, "write c/covered.h")
 // TestCovered: the library has the list of what a hash covers from this program.
 func TestCovered(t *testing.T) {
 	is := "/* Made by go test ./site/wrapped -update: the header lines that the hash of a plan covers. */\n"
-	is += fmt.Sprintf("static const char *const covered[] = {%s, 0};\n", strings.Join(lists.Of(judge.Covered, strconv.Quote), ", "))
+	is += fmt.Sprintf("static const char *const covered[] = {%s, 0};\n", strings.Join(lists.Map(judge.Covered, strconv.Quote), ", "))
 	if *update {
 		expect.Must(t, os.WriteFile("c/covered.h", []byte(is), 0o644))
 	}

@@ -45,7 +45,7 @@ func newCables() *Cables {
 }
 
 func (c *Cables) fabric() (n int) {
-	return lists.Many(c.links, func(l Link) bool { return l.class == Fabric })
+	return lists.CountIf(c.links, func(l Link) bool { return l.class == Fabric })
 }
 
 // TreeCables returns the cables of a two-level tree, by the names and GUIDs that evbench gives

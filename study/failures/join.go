@@ -78,7 +78,7 @@ func Join(logs []*Log, o Options) (*History, error) {
 func (h *History) timed(logs []*Log, year int) ([]timed, error) {
 	var all []timed
 	years := startYears(logs, year)
-	order := lists.Count[int](len(logs))
+	order := lists.Range[int](len(logs))
 	slices.SortStableFunc(order, func(a, b int) int { return compareLogs(logs[a], logs[b], years[a], years[b]) })
 	for _, i := range order {
 		l := logs[i]
@@ -244,7 +244,7 @@ func (j *joiner) event(t time.Time, at endRef, kind osmlog.Kind, vague bool) {
 
 func (j *joiner) finish() {
 	h := j.h
-	order := lists.Count[int](len(h.Links))
+	order := lists.Range[int](len(h.Links))
 	slices.SortFunc(order, func(a, b int) int {
 		x, y := h.Links[a].ends[0], h.Links[b].ends[0]
 		return cmp.Or(cmp.Compare(x.guid, y.guid), cmp.Compare(x.isSwitch, y.isSwitch), cmp.Compare(x.port, y.port))

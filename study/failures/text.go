@@ -51,7 +51,7 @@ func share(c CDF, x float64) string {
 }
 
 func (g Group) worstDay() int {
-	return lists.Most(g.Days, func(d DayCount) int { return d.Failures })
+	return lists.MaxOf(g.Days, func(d DayCount) int { return d.Failures })
 }
 
 func seconds(s float64) string {
@@ -137,7 +137,7 @@ func (g Group) writeDays(w io.Writer) {
 		}
 		count[DayCount{Day: d.Day, Link: d.Link}] = d.Failures
 	}
-	width := lists.Most(g.Failed, func(l FailedLink) int { return len(l.Name) })
+	width := lists.MaxOf(g.Failed, func(l FailedLink) int { return len(l.Name) })
 	fmt.Fprintf(w, "  failures of each link by day\n  %5s %-*s", "", width, "")
 	for _, d := range days {
 		fmt.Fprintf(w, " %s", d[len("2024-"):])

@@ -54,15 +54,15 @@ func (d *Draws) Place(ctx context.Context, n *network.Network, ways []opensm.Ste
 }
 
 func (d *Draws) draw(n *network.Network, placed [][]int, ways []opensm.Steps) error {
-	p := opensm.Placement{Jobs: opensm.MultiSwitch(n, lists.Of(placed, func(hosts []int) []network.Node {
-		return lists.Of(hosts, func(h int) network.Node { return network.Node(h) })
+	p := opensm.Placement{Jobs: opensm.MultiSwitch(n, lists.Map(placed, func(hosts []int) []network.Node {
+		return lists.Map(hosts, func(h int) network.Node { return network.Node(h) })
 	}))}
 	tables, err := tablesFor(n, p, ways)
 	if err != nil {
 		return err
 	}
 	if d.Routings == nil {
-		d.Routings = lists.Of(tables, func(t *lft.Tables) Distribution { return Distribution{Routing: t.Engine} })
+		d.Routings = lists.Map(tables, func(t *lft.Tables) Distribution { return Distribution{Routing: t.Engine} })
 	}
 	for i, t := range tables {
 		efi := opensm.Index(t, p.Jobs)

@@ -60,7 +60,7 @@ func TestReadOthers(t *testing.T) {
 		`{"meta":{},"jobs":[{"job_id":7,"nodes":"n[2,1]","job_state":["RUNNING"]},{"job_id":8,"nodes":""}]}`: "7: n[1-2]",
 	} {
 		got, err := Read(strings.NewReader(text))
-		said := strings.Join(lists.Of(got, func(j Job) string { return j.ID + ": " + hostlist.Compress(j.Nodes) }), ", ")
+		said := strings.Join(lists.Map(got, func(j Job) string { return j.ID + ": " + hostlist.Compress(j.Nodes) }), ", ")
 		expect.True(t, err == nil && said == want, "%q: %s, %v; want %s", text, said, err, want)
 	}
 }

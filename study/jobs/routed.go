@@ -129,7 +129,7 @@ func (r *Routed) Route(n *network.Network, p opensm.Placement, lanes int) (*lft.
 	}
 	tables[last].RouteOthers()
 	r.Lanes = tables[last].Lanes()
-	r.Routings = lists.Of(tables, func(t *lft.Tables) Load { return Load{t.Engine, opensm.Index(t, p.Jobs)} })
+	r.Routings = lists.Map(tables, func(t *lft.Tables) Load { return Load{t.Engine, opensm.Index(t, p.Jobs)} })
 	return tables[last], nil
 }
 

@@ -49,7 +49,7 @@ func (f *fabric) rates() {
 			f.usual[i] = r / f.rate
 		}
 	}
-	known := lists.Many(append(own, switches...), func(c network.Cable) bool { return f.net.Rate(c.A) > 0 })
+	known := lists.CountIf(append(own, switches...), func(c network.Cable) bool { return f.net.Rate(c.A) > 0 })
 	if known > 0 {
 		f.unstated = len(own) + len(switches) - known
 	}

@@ -114,7 +114,7 @@ func (f *fabric) pairs(in Input) (*Pairs, error) {
 		return nil, err
 	}
 	f.share(list)
-	ratios := lists.Of(list, func(p pair) float64 { return p.Rate * p.sharing })
+	ratios := lists.Map(list, func(p pair) float64 { return p.Rate * p.sharing })
 	slices.Sort(ratios)
 	out.Usual = ratios[len(ratios)/2]
 	if in.Rate > 0 {

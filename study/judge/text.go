@@ -188,7 +188,7 @@ func (r Rail) gives() string {
 const textPairs = 5
 
 func (l LinkLoad) pairs(unit string) string {
-	names := lists.Of(l.Pairs[:min(len(l.Pairs), textPairs)], func(p HostPair) string { return p.Src + " to " + p.Dst })
+	names := lists.Map(l.Pairs[:min(len(l.Pairs), textPairs)], func(p HostPair) string { return p.Src + " to " + p.Dst })
 	text := strings.Join(names, ", ")
 	if n := l.Routes - int64(len(names)); unit == "bytes" && len(l.Pairs) > len(names) {
 		text += " and more pairs"

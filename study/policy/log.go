@@ -200,7 +200,7 @@ func (t *Times) fields() []timeField {
 // set sets a time by its name: seen, debounce, aid, plan, verify, install, update, clean,
 // exchange, retransmit.
 func (t *Times) set(name, value string) error {
-	names := lists.Of(t.fields(), func(f timeField) string { return f.name })
+	names := lists.Map(t.fields(), func(f timeField) string { return f.name })
 	i := slices.Index(names, name)
 	if i < 0 {
 		return fmt.Errorf("no time is called %q; there are %s", name, strings.Join(names, ", "))
@@ -215,7 +215,7 @@ func (t *Times) set(name, value string) error {
 
 // String lists the times, in the form of set.
 func (t Times) String() string {
-	return strings.Join(lists.Of(t.fields(), func(f timeField) string { return f.name + "=" + f.at.String() }), " ")
+	return strings.Join(lists.Map(t.fields(), func(f timeField) string { return f.name + "=" + f.at.String() }), " ")
 }
 
 // ParseTimes reads times from a user: lab or thesis first, if first is set, then NAME=D, separated

@@ -368,7 +368,7 @@ type Dead string
 func deadOf(links []topology.Link) Dead {
 	sorted := slices.Clone(links)
 	slices.SortFunc(sorted, topology.Link.Compare)
-	return Dead(strings.Join(lists.Of(slices.Compact(sorted), topology.Link.String), " "))
+	return Dead(strings.Join(lists.Map(slices.Compact(sorted), topology.Link.String), " "))
 }
 
 // Without returns the tree without the links of the set.

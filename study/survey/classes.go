@@ -142,7 +142,7 @@ func (p *places) of(i int) int {
 }
 
 func permutations(n int, f func(order []int)) {
-	order := lists.Count[int](n)
+	order := lists.Range[int](n)
 	var rest func(from int)
 	rest = func(from int) {
 		if from == n {

@@ -113,7 +113,7 @@ func (o OverOptions) sets(n *network.Network) (sets [][]network.Cable, err error
 	}
 	draw := rand.New(rand.NewPCG(o.Seed, 0))
 	for range o.Sample {
-		set := lists.Of(draw.Perm(len(all))[:o.K], func(i int) network.Cable { return all[i] })
+		set := lists.Map(draw.Perm(len(all))[:o.K], func(i int) network.Cable { return all[i] })
 		sets = append(sets, set)
 	}
 	return sets, nil

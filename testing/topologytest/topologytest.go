@@ -45,7 +45,7 @@ func Cables(t testing.TB, rng *rand.Rand, ports, leaves, most int) *topology.Tre
 	t.Helper()
 	o := topology.Options{Ports: 1 + rng.IntN(ports), Leaves: 2 + rng.IntN(leaves-1), Spines: 1 + rng.IntN(most), Cables: 2 + rng.IntN(2)}
 	if rng.IntN(3) == 0 {
-		o.Fill = lists.Make(o.Leaves, func(l int) int { return 1 + rng.IntN(o.Ports) })
+		o.Fill = lists.Tabulate(o.Leaves, func(l int) int { return 1 + rng.IntN(o.Ports) })
 	}
 	tree := Tree(t, o)
 	for dead := rng.IntN(tree.AllLinks() / 2); ; dead /= 2 {

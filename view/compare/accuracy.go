@@ -125,7 +125,7 @@ func caseName(x Predicted) string {
 // Answer says by how much each model was wrong at most, the worst first; not where cases are invalid.
 func (t *Accuracy) Answer() answer.Answer {
 	var e answer.Evidence
-	if bad := lists.Where(t.Cases, func(x Predicted) bool { return !x.Valid }); len(bad) > 0 {
+	if bad := lists.Filter(t.Cases, func(x Predicted) bool { return !x.Valid }); len(bad) > 0 {
 		e.Doubts = []answer.Doubt{{Text: fmt.Sprintf("%d of %s not valid, first “%s”", len(bad), show.Plural(len(t.Cases), "case is", "cases is"), caseName(bad[0]))}}
 	}
 	worst := slices.SortedStableFunc(slices.Values(t.Worst), func(a, b Worst) int { return cmp.Compare(math.Abs(b.Error), math.Abs(a.Error)) })

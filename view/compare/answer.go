@@ -219,6 +219,6 @@ func moved(x float64) string {
 
 // clause is an open question in a sentence.
 func (u Undecided) clause() string {
-	about := lists.Where([]string{results.Quoted(u.Case), u.Figure}, func(s string) bool { return s != "" && s != results.Quoted("") })
+	about := lists.Filter([]string{results.Quoted(u.Case), u.Figure}, func(s string) bool { return s != "" && s != results.Quoted("") })
 	return strings.Join(append([]string{strings.Join(about, ", ")}, u.Reason), ": ")
 }

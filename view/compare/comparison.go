@@ -110,7 +110,7 @@ func refuse(base, next Side, differences []Difference) error {
 		base.Path, next.Path, strings.Join(lines, "\n  "))
 }
 
-func quoted(names []string) string { return strings.Join(lists.Of(names, strconv.Quote), ", ") }
+func quoted(names []string) string { return strings.Join(lists.Map(names, strconv.Quote), ", ") }
 
 // lossy reports whether a change of a figure is for the worse: more for waiting, less for others.
 func lossy(figure string, change float64) bool {

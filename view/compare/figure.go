@@ -37,7 +37,7 @@ var figures = []figure{
 // Figures are the names of the compared figures: throughput over the throughput of the control of
 // the same round, events built per second and server, payload received per second and server, ideal
 // time over measured time, and seconds that a server spends at the barrier in one exchange.
-var Figures = lists.Of(figures, func(f figure) string { return f.name })
+var Figures = lists.Map(figures, func(f figure) string { return f.name })
 
 // Choose returns the figures of names, of which "all" means every figure. Without names the
 // comparison chooses.
@@ -85,7 +85,7 @@ func (f figure) compare(base, next []repeat) (x Figure, ok bool) {
 		base, next = slices.DeleteFunc(slices.Clone(base), none), slices.DeleteFunc(slices.Clone(next), none)
 	}
 	o := observe(base, next, f.rate)
-	wholeBase, wholeNew := lists.Of(base, f.of), lists.Of(next, f.of)
+	wholeBase, wholeNew := lists.Map(base, f.of), lists.Map(next, f.of)
 	a, b := wholeBase, wholeNew
 	if o.kind == Blocks {
 		a, b = f.parts(wholeBase, o.base), f.parts(wholeNew, o.next)
@@ -225,7 +225,7 @@ func (r repeat) intervals() (list []interval, usual float64) {
 	if len(r.samples) == 0 {
 		return nil, 0
 	}
-	if usual = results.Middle(lists.Of(r.samples, func(s results.Sample) float64 { return s.IntervalSec })); usual <= 0 {
+	if usual = results.Middle(lists.Map(r.samples, func(s results.Sample) float64 { return s.IntervalSec })); usual <= 0 {
 		return nil, 0
 	}
 	type sum struct{ sec, payload, wait float64 }
@@ -334,13 +334,13 @@ func (s side) blocks(length float64) [][]interval {
 	if s.usual > 0 {
 		n = max(1, int(math.Round(length/s.usual)))
 	}
-	return lists.Of(s.repeats, func(list []interval) []interval { return blocks(list, n) })
+	return lists.Map(s.repeats, func(list []interval) []interval { return blocks(list, n) })
 }
 
 func count(repeats [][]interval) int { return len(slices.Concat(repeats...)) }
 
 func longest(repeats [][]interval) (n int) {
-	return lists.Most(repeats, func(l []interval) int { return len(l) })
+	return lists.MaxOf(repeats, func(l []interval) int { return len(l) })
 }
 
 // mostAlike is the correlation of neighbouring blocks up to which they count as independent.

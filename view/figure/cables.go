@@ -83,8 +83,8 @@ func (d *Cables) Amount(x float64) string {
 func (x *CaseTree) Cables() *Cables {
 	t, totals := x.Tree, x.Totals()
 	d := &Cables{Words: x.words(), Unit: "bytes", Hosts: "servers", Most: slices.Max(totals), Levels: [][]Switch{
-		lists.Make(t.Leaves(), func(leaf int) Switch { return Switch{fmt.Sprintf("leaf%d", leaf), t.On(leaf)} }),
-		lists.Make(t.Spines(), func(spine int) Switch { return Switch{Name: fmt.Sprintf("spine%d", spine)} }),
+		lists.Tabulate(t.Leaves(), func(leaf int) Switch { return Switch{fmt.Sprintf("leaf%d", leaf), t.On(leaf)} }),
+		lists.Tabulate(t.Spines(), func(spine int) Switch { return Switch{Name: fmt.Sprintf("spine%d", spine)} }),
 	}}
 	if x.Loads != nil {
 		d.Unit = "messages"

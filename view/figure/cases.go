@@ -28,7 +28,7 @@ func (r caseRows) panel() []Panel {
 	p := newPlot()
 	p.X.Label.Text = r.label
 	p.X.Min, p.X.Max = 0, r.most
-	nominal(p, lists.Of(r.cases, func(c results.Case) string { return shorten(results.Label(c, r.cases)) }))
+	nominal(p, lists.Map(r.cases, func(c results.Case) string { return shorten(results.Label(c, r.cases)) }))
 	p.Add(gridlines(true, false), brush(func(c draw.Canvas, p *plot.Plot) {
 		if r.limit > 0 {
 			x := at(c, p, r.limit, 0).X
@@ -82,7 +82,7 @@ func efficiency(s Source, f *Figure) {
 		f.Panels = grouped(groups, most, func(c results.Case) string { return efficiencyText(results.Label(c, cases), c, nil, how) })
 		return
 	}
-	texts := lists.Make(len(cases), func(i int) string { return efficiencyText(results.Label(cases[i], cases), cases[i], spans[i], how) })
+	texts := lists.Tabulate(len(cases), func(i int) string { return efficiencyText(results.Label(cases[i], cases), cases[i], spans[i], how) })
 	f.Panels = caseRows{cases: cases, label: "efficiency", most: most * 1.02, texts: texts, drawRow: func(c draw.Canvas, p *plot.Plot, i int, row float64) {
 		drawEfficiency(c, p, cases[i], spans[i], row)
 	}}.panel()
@@ -171,7 +171,7 @@ func throughput(s Source, f *Figure) {
 	boxes := make([][6]float64, len(cases)) // the quartiles, and the mean
 	most := 0.0
 	for i, c := range cases {
-		rates := lists.Of(wholeIntervals(samples[keyOf(c)]), func(x results.Sample) float64 { return x.GoodputBitPerSec })
+		rates := lists.Map(wholeIntervals(samples[keyOf(c)]), func(x results.Sample) float64 { return x.GoodputBitPerSec })
 		mean := 0.0
 		for _, x := range rates {
 			mean += x

@@ -117,7 +117,7 @@ func (c Chart) crowded() bool { return c.Boxes && len(c.places()) > 5 }
 func (c Chart) places() []float64 {
 	var out []float64
 	for _, s := range c.Series {
-		out = append(out, lists.Of(s.Points, func(p Point) float64 { return p.X })...)
+		out = append(out, lists.Map(s.Points, func(p Point) float64 { return p.X })...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -151,7 +151,7 @@ func (c Chart) draw(canvas draw.Canvas) {
 
 func (c Chart) axis(a *plot.Axis, places []float64) func(float64) float64 {
 	if c.Boxes {
-		ticks := lists.Make(len(places), func(i int) plot.Tick { return plot.Tick{Value: float64(i), Label: c.Labels[places[i]]} })
+		ticks := lists.Tabulate(len(places), func(i int) plot.Tick { return plot.Tick{Value: float64(i), Label: c.Labels[places[i]]} })
 		a.Tick.Marker, a.Tick.Length = plot.ConstantTicks(ticks), 0
 		a.Min, a.Max = -0.5, float64(len(places))-0.5
 		return func(x float64) float64 { return float64(slices.Index(places, x)) }

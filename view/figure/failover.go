@@ -79,7 +79,7 @@ func lostPanel(cases []results.Case) *Panel {
 		return nil
 	}
 	slices.SortStableFunc(rows.cases, func(a, b results.Case) int { return cmp.Compare(lost[keyOf(a)], lost[keyOf(b)]) })
-	rows.texts = lists.Of(rows.cases, func(c results.Case) string {
+	rows.texts = lists.Map(rows.cases, func(c results.Case) string {
 		return fmt.Sprintf("%s: %.2f s lost", policyLabel(c, cases), lost[keyOf(c)])
 	})
 	rows.drawRow = func(c draw.Canvas, p *plot.Plot, i int, row float64) {
@@ -233,8 +233,8 @@ func whatHappened(f *results.Failover) string {
 
 // combined takes a quartile of each stage, over the fail-overs that reached it.
 func combined(all []bar, label string, quartile int) bar {
-	b := bar{label: label, ms: lists.Make(len(stages), func(k int) float64 {
-		known := lists.Of(all, func(x bar) float64 { return x.ms[k] })
+	b := bar{label: label, ms: lists.Tabulate(len(stages), func(k int) float64 {
+		known := lists.Map(all, func(x bar) float64 { return x.ms[k] })
 		return quartiles(slices.DeleteFunc(known, func(ms float64) bool { return ms == 0 }))[quartile]
 	})}
 	b.end = b.ending(&results.Failover{})
@@ -280,7 +280,7 @@ func barPanel(rows []bar) Panel {
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.TickerFunc(decades)
 	p.X.Min = math.Pow(10, math.Floor(math.Log10(least)-0.3))
 	p.X.Max = math.Pow(10, math.Ceil(math.Log10(most)*2+0.3)/2) // to half a decade
-	nominal(p, lists.Of(rows, func(b bar) string { return b.label }))
+	nominal(p, lists.Map(rows, func(b bar) string { return b.label }))
 	p.Y.Max += legendRows
 	p.Add(gridlines(true, false), brush(func(c draw.Canvas, p *plot.Plot) {
 		for i, b := range rows {
@@ -289,9 +289,9 @@ func barPanel(rows []bar) Panel {
 		}
 		low := at(c, p, p.X.Min, p.Y.Max-legendRows).Y
 		c.FillPolygon(Paper, box(vg.Point{X: c.Min.X, Y: low}, c.Max))
-		drawLegend(c, measured(lists.Of(stages, func(st stage) entry { return entry{st.label, 0, st.draw} })), c.Max.Y)
+		drawLegend(c, measured(lists.Map(stages, func(st stage) entry { return entry{st.label, 0, st.draw} })), c.Max.Y)
 	}))
-	return Panel{Case: -1, Says: sentences(lists.Of(rows, bar.words)), plot: p, width: wide, height: rowsHeight(len(rows)) + 24*legendRows}
+	return Panel{Case: -1, Says: sentences(lists.Map(rows, bar.words)), plot: p, width: wide, height: rowsHeight(len(rows)) + 24*legendRows}
 }
 
 func (b bar) words() string {

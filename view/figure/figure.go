@@ -92,7 +92,7 @@ var kinds = []kind{
 	{"waits", "Barrier wait against transfer", waits},
 }
 
-func Names() []string { return lists.Of(kinds, func(k kind) string { return k.name }) }
+func Names() []string { return lists.Map(kinds, func(k kind) string { return k.name }) }
 
 // Title returns the title of one of these figures.
 func Title(name string) string { return kinds[slices.Index(Names(), name)].title }
@@ -154,7 +154,7 @@ func usualInterval(all []results.Sample) float64 {
 }
 
 func stat(all []results.Sample, of func(results.Sample) float64) results.Stat {
-	return results.NewStat(lists.Of(all, of))
+	return results.NewStat(lists.Map(all, of))
 }
 
 type served struct {
@@ -166,7 +166,7 @@ type served struct {
 
 func byServer(list []results.Sample) []served {
 	groups := lists.Groups(list, func(s results.Sample) int { return s.Server })
-	out := lists.Of(groups, func(own []results.Sample) served {
+	out := lists.Map(groups, func(own []results.Sample) served {
 		x := served{server: own[0].Server}
 		for _, s := range own {
 			x.goodput += s.GoodputBitPerSec * s.IntervalSec

@@ -33,7 +33,7 @@ func byDeadLinks(cases []results.Case) [][]results.Case {
 		}
 		groups[i] = append(groups[i], c)
 	}
-	several := lists.Many(groups, func(g []results.Case) bool { return len(g) > 1 })
+	several := lists.CountIf(groups, func(g []results.Case) bool { return len(g) > 1 })
 	if several < fewGroups {
 		return nil
 	}

@@ -64,7 +64,7 @@ func shade(v, most float64) uint8 {
 }
 
 func (h Heat) columns() int {
-	return lists.Most(h.Cells, func(row []float64) int { return len(row) })
+	return lists.MaxOf(h.Cells, func(row []float64) int { return len(row) })
 }
 
 func (h Heat) extent() string {
@@ -155,7 +155,7 @@ func (h *Heat) Add(row, column int, name string, v float64) {
 // bit/s, NaN for none.
 func Matrix(title string, cells []float64) *Figure {
 	n := int(math.Round(math.Sqrt(float64(len(cells)))))
-	g := &grid{positions: lists.Count[int](n), cells: cells, measured: true}
+	g := &grid{positions: lists.Range[int](n), cells: cells, measured: true}
 	f := &Figure{Name: "matrix", Title: title, Caption: "Each square is one pair: row sends, column receives."}
 	f.Panels = append(f.Panels, g.panel("", 0, Source{Run: &results.Run{}}.scalesOf([]*grid{g})))
 	return f

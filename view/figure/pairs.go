@@ -247,7 +247,7 @@ func (g *grid) panel(title string, index int, scales map[bool]mapScale) Panel {
 	n := float64(len(g.positions))
 	scale := scales[g.measured]
 	most, u := scale.most, scale.u
-	g = &grid{g.positions, lists.Of(g.cells, func(v float64) float64 { return v * scale.by }), g.measured}
+	g = &grid{g.positions, lists.Map(g.cells, func(v float64) float64 { return v * scale.by }), g.measured}
 	says, plain := g.extent(u)
 	p := squares(len(g.positions), len(g.positions), ramp, func(src, dst int) uint8 {
 		v := g.cells[src*len(g.positions)+dst]
@@ -269,7 +269,7 @@ func (g *grid) panel(title string, index int, scales map[bool]mapScale) Panel {
 	}
 	out := Panel{Title: title, Says: says, Plain: plain, Case: index, plot: p, width: panelWidth, height: panelWidth * 0.86}
 	if len(g.positions) > mostSquares && (g.measured || len(g.positions) <= mostPlanned) {
-		out.Cells = &Cells{g.positions, lists.Of(g.cells, func(v float64) float64 { return v / u.Size }), most / u.Size, u.Name}
+		out.Cells = &Cells{g.positions, lists.Map(g.cells, func(v float64) float64 { return v / u.Size }), most / u.Size, u.Name}
 	}
 	return out
 }

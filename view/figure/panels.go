@@ -442,7 +442,7 @@ func roundsPanel(c results.Case, list []trial, last int, low, high float64) Pane
 }
 
 func roundsText(c results.Case, list []trial) string {
-	counting := lists.Many(list, func(x trial) bool { return x.leftOut == "" })
+	counting := lists.CountIf(list, func(x trial) bool { return x.leftOut == "" })
 	parts := []string{fmt.Sprintf("%d of %d slices count", counting, len(list))}
 	if e := ratioOf(c); e != nil {
 		text := fmt.Sprintf("Median %.3f", e.Median)

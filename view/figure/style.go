@@ -69,7 +69,7 @@ func newPlot() *plot.Plot {
 
 // nominal puts one name for each row on the Y axis, the first row at the top.
 func nominal(p *plot.Plot, names []string) {
-	ticks := lists.Make(len(names), func(i int) plot.Tick { return plot.Tick{Value: rowAt(i, len(names)), Label: names[i]} })
+	ticks := lists.Tabulate(len(names), func(i int) plot.Tick { return plot.Tick{Value: rowAt(i, len(names)), Label: names[i]} })
 	p.Y.Tick.Marker = plot.ConstantTicks(ticks)
 	p.Y.Tick.Length = 0
 	p.Y.LineStyle.Width = 0
@@ -207,7 +207,7 @@ func (k pen) stroke() draw.LineStyle {
 func (s Series) line(c draw.Canvas, p *plot.Plot) {
 	k := s.pen
 	points := s.sorted()
-	way := lists.Of(points, func(x Point) vg.Point { return at(c, p, x.X, quartiles(x.Values)[2]) })
+	way := lists.Map(points, func(x Point) vg.Point { return at(c, p, x.X, quartiles(x.Values)[2]) })
 	if !s.Dots {
 		c.StrokeLines(k.stroke(), way)
 	}

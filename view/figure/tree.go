@@ -150,7 +150,7 @@ func LoadsOf(p *plan.Plan) *Loads {
 	t := p.Tree
 	l := &Loads{tree: t, Phases: p.Phases(), wires: 2 * t.LowerLinks()}
 	l.cells = make([]uint16, l.Phases*l.wires)
-	leaf := lists.Make(t.Servers(), t.Leaf)
+	leaf := lists.Tabulate(t.Servers(), t.Leaf)
 	var path []topology.Wire
 	for m := range p.Schedule.All() {
 		k := p.Path(m.Src, m.Dst)

@@ -137,7 +137,7 @@ func oneScale(runs []Input) []Input {
 	if len(runs) < 2 {
 		return runs
 	}
-	most := lists.Most(runs, func(in Input) float64 { return in.Source.MostOfPairs() })
+	most := lists.MaxOf(runs, func(in Input) float64 { return in.Source.MostOfPairs() })
 	out := slices.Clone(runs)
 	for i := range out {
 		out[i].Source.PairsMost = most
@@ -264,7 +264,7 @@ func plain(f *figure.Figure) []string {
 		}
 		return p.Plain
 	})
-	return lists.Of(said, func(text string) string {
+	return lists.Map(said, func(text string) string {
 		return fmt.Sprintf("Not drawn, since nothing differs: %s: %s", strings.Join(titles[text], "; "), unbroken.Replace(text))
 	})
 }

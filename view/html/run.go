@@ -132,11 +132,11 @@ type row struct {
 
 func rowsOf(index int, in Input, columns []report.Column) []row {
 	cases := in.Source.Run.Summary.Cases
-	return lists.Make(len(cases), func(i int) row {
+	return lists.Tabulate(len(cases), func(i int) row {
 		c := cases[i]
 		return row{
 			Run: in.Name, RunID: runID(index), ID: caseID(index, i), Case: results.Label(c, cases), Kind: kindOf(in.Source.Run), Verdict: verdict(c),
-			Cells: lists.Of(columns, func(x report.Column) report.Cell { return x.Cell(c) }),
+			Cells: lists.Map(columns, func(x report.Column) report.Cell { return x.Cell(c) }),
 		}
 	})
 }
@@ -208,7 +208,7 @@ func kindOf(run *results.Run) kind {
 }
 
 func mixed(runs []Input) string {
-	words := lists.Of(runs, func(in Input) string { return kindOf(in.Source.Run).Word })
+	words := lists.Map(runs, func(in Input) string { return kindOf(in.Source.Run).Word })
 	slices.Sort(words)
 	if words = slices.Compact(words); len(words) < 2 {
 		return ""

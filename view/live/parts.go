@@ -222,13 +222,13 @@ type roundsCell struct {
 }
 
 func roundsOf(s *State) roundsView {
-	last := lists.Most(s.Summary.Slices, func(x results.Slice) int { return x.Round + 1 })
+	last := lists.MaxOf(s.Summary.Slices, func(x results.Slice) int { return x.Round + 1 })
 	var v roundsView
 	for n := last; n > max(0, last-mostRounds); n-- {
 		v.Rounds = append(v.Rounds, n)
 	}
-	v.Rows = lists.Of(s.Cases, func(c bench.Planned) roundsRow {
-		return roundsRow{c.Name, lists.Of(v.Rounds, func(n int) roundsCell { return cellOf(s.Summary.Slices, c.Name, n-1) })}
+	v.Rows = lists.Map(s.Cases, func(c bench.Planned) roundsRow {
+		return roundsRow{c.Name, lists.Map(v.Rounds, func(n int) roundsCell { return cellOf(s.Summary.Slices, c.Name, n-1) })}
 	})
 	return v
 }

@@ -23,7 +23,7 @@ func Describe(w io.Writer, p *plan.Plan, cost plan.Cost, bound string) {
 		fmt.Fprintf(w, "moved %s of %s messages to other phases\n", show.Commas(p.Schedule.Moved), show.Commas(p.Messages()))
 	}
 	if len(p.Unreachable) > 0 {
-		pairs := lists.Of(p.Unreachable, func(c [2]int) string { return fmt.Sprintf("leaf%d and leaf%d", c[0], c[1]) })
+		pairs := lists.Map(p.Unreachable, func(c [2]int) string { return fmt.Sprintf("leaf%d and leaf%d", c[0], c[1]) })
 		fmt.Fprintf(w, "left out: the messages between %s, which share no live path\n", strings.Join(pairs, ", "))
 	}
 	if p.Routing == plan.NoRouting {

@@ -28,7 +28,7 @@ const tolerable = 0.05
 // Answer says which case took most longer than predicted, and on what.
 func Answer(cases []*Why) answer.Answer {
 	share := func(w *Why) float64 { return w.Measured/w.Predicted - 1 }
-	known := lists.Where(cases, func(w *Why) bool { return w.Predicted > 0 })
+	known := lists.Filter(cases, func(w *Why) bool { return w.Predicted > 0 })
 	if len(known) == 0 {
 		return answer.Decide(answer.Time, answer.Evidence{})
 	}
@@ -58,7 +58,7 @@ func (w *Why) cause() string {
 
 // slow says who is slow.
 func (w *Why) slow() string {
-	return show.And(lists.Of(w.Causes, func(c attribution.Cause) string { return c.Text(0) }))
+	return show.And(lists.Map(w.Causes, func(c attribution.Cause) string { return c.Text(0) }))
 }
 
 func writeText(out io.Writer, cases []*Why) error {

@@ -122,7 +122,7 @@ func (s *Slice) exchanges(phases, servers int) []exchange {
 		}
 		e := all[x.Exchange]
 		if e == nil {
-			e = lists.Make(phases, func(int) phase { return phase{begin: x.BeginSec, received: map[PairOf]float64{}} })
+			e = lists.Tabulate(phases, func(int) phase { return phase{begin: x.BeginSec, received: map[PairOf]float64{}} })
 			all[x.Exchange] = e
 		}
 		e[x.Phase].add(x)

@@ -184,7 +184,7 @@ func (a *account) phases(all []*Slice) error {
 	}
 	a.idealPhases()
 	a.byPhase, a.barriers = make([][]float64, len(a.ideal)), make([][]float64, len(a.ideal))
-	a.last = lists.Make(len(a.ideal), func(int) map[PairOf]int { return map[PairOf]int{} })
+	a.last = lists.Tabulate(len(a.ideal), func(int) map[PairOf]int { return map[PairOf]int{} })
 	var took, waited []float64
 	for _, s := range all {
 		for _, x := range s.exchanges(len(a.ideal), a.Servers) {
@@ -241,8 +241,8 @@ func (a *account) during(c results.Case) {
 func (a *account) idealPhases() {
 	t := a.tree
 	a.ideal = make([]float64, a.plan.Phases())
-	rows := lists.Make(t.Servers(), func(rank int) []int { // [rank][phase] destination, or below 0
-		return lists.Of(a.plan.Row(rank), func(s scheduler.Step) int { return s.To })
+	rows := lists.Tabulate(t.Servers(), func(rank int) []int { // [rank][phase] destination, or below 0
+		return lists.Map(a.plan.Row(rank), func(s scheduler.Step) int { return s.To })
 	})
 	for p := range a.ideal {
 		load := map[topology.Wire]int{}

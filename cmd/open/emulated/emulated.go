@@ -72,7 +72,7 @@ func (f *emulatedFabric) route(p *plan.Plan) func(src, dst int) int {
 }
 
 func (f *emulatedFabric) Counters(context.Context) ([]results.LinkCount, error) {
-	out := lists.Of(f.model.Counters(), func(c emulate.Count) results.LinkCount { return open.LinkCount(f.tree, c.Wire, c.Bytes, c.Packets, 0) })
+	out := lists.Map(f.model.Counters(), func(c emulate.Count) results.LinkCount { return open.LinkCount(f.tree, c.Wire, c.Bytes, c.Packets, 0) })
 	return out, nil
 }
 

@@ -133,7 +133,7 @@ func (m *managed) await(ctx context.Context) (changed int, err error) {
 
 func (m *managed) read(ctx context.Context) (*lft.Tables, error) {
 	t := lft.New(m.plan.Routing, m.net.Net)
-	nodes := lists.Make(t.Net.Switches(), func(i int) companion.Node { return companion.Node(i) })
+	nodes := lists.Tabulate(t.Net.Switches(), func(i int) companion.Node { return companion.Node(i) })
 	have, err := m.Target.Read(ctx, nodes)
 	if err != nil {
 		return nil, fmt.Errorf("read tables: %w", err)

@@ -104,7 +104,7 @@ func installTables(ctx context.Context, target companion.Target, l *lab.Lab, t *
 	if _, err := target.Apply(ctx, want); err != nil {
 		return fmt.Errorf("install routes: %w", err)
 	}
-	nodes := lists.Of(want, func(x companion.Table) companion.Node { return x.Node })
+	nodes := lists.Map(want, func(x companion.Table) companion.Node { return x.Node })
 	have, err := target.Read(ctx, nodes)
 	if err != nil {
 		return fmt.Errorf("read routes back: %w", err)

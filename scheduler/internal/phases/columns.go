@@ -68,7 +68,7 @@ func (c *Columns) rows(a int, seed uint64) {
 	row := make([]int32, size)
 	g := coloring.Graph{Left: c.Width, Right: c.Phases + 1, Edges: edges}
 	g.Color(n, coloring.Options{Seed: seed ^ uint64(a+1)<<32}, func(unit, color int32) { row[unit] = color })
-	name := lists.Count[int32](n)
+	name := lists.Range[int32](n)
 	for i, s := range mine {
 		if s == slots.Absent {
 			row[i] = int32(i % n)

@@ -160,7 +160,7 @@ func (g *LinkGraph) within(a int) {
 
 // idle adds count[0] nodes for the rest of a leaf's up-links and count[1] for its down-links.
 func (g *LinkGraph) idle(count [2]int, nodes []int32, up, down []int) {
-	idle := lists.Make(max(count[0], count[1], 0), func(i int) int32 { return g.add() })
+	idle := lists.Tabulate(max(count[0], count[1], 0), func(i int) int32 { return g.add() })
 	rest := func(u, v int32, n int) {
 		g.Edges = append(g.Edges, coloring.Edge{U: u, V: v, N: int32(n), First: -1})
 	}

@@ -50,7 +50,7 @@ const (
 // NewFluid divides the messages of all pairs evenly.
 func NewFluid(f *fattree.Tree) *Fluid {
 	f.Share()
-	amount := lists.Of(f.Pairs, func(p fattree.Pair) float64 { return float64(f.Messages(p.A, p.B)) })
+	amount := lists.Map(f.Pairs, func(p fattree.Pair) float64 { return float64(f.Messages(p.A, p.B)) })
 	return NewFluidOf(f, Scales(f), amount)
 }
 
@@ -256,7 +256,7 @@ func (w *Fluid) Weights() [][]int64 {
 	}
 	var out [][]int64
 	weigh := func(f func(excess float64) int64) {
-		y := lists.Of(excess, f)
+		y := lists.Map(excess, f)
 		out = append(out, y)
 	}
 	for _, scale := range []float64{weightScale, 12, 4, 2, 1} {
@@ -278,7 +278,7 @@ func (w *Fluid) Weights() [][]int64 {
 // switches share the excess.
 func (w *Fluid) excesses() []float64 {
 	over := func(l int) float64 { return max(0, float64(w.load[l]*w.Scale[l])-w.Ceiling) }
-	out := lists.Make(len(w.F.Alive), over)
+	out := lists.Tabulate(len(w.F.Alive), over)
 	f := w.F
 	if f.Tops == 0 {
 		return out

@@ -102,7 +102,7 @@ func (r *router) dividers() {
 	r.divider = slices.Repeat([]int{1}, r.net.Switches())
 	for _, level := range r.graph.ranks {
 		for _, s := range level {
-			above := lists.Many(r.graph.groups[s], func(g group) bool { return g.dir == upward })
+			above := lists.CountIf(r.graph.groups[s], func(g group) bool { return g.dir == upward })
 			product := min(r.divider[s]*above, maxDivider)
 			for _, g := range r.graph.groups[s] {
 				if g.dir == upward {

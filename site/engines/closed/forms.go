@@ -75,7 +75,7 @@ func QFT(n *network.Network) (*lft.Tables, error) {
 }
 
 func quasi(g network.QFT, n *network.Network) (*lft.Tables, error) {
-	crossed := lists.Many(g.P, func(p int) bool { return p > 1 })
+	crossed := lists.CountIf(g.P, func(p int) bool { return p > 1 })
 	if crossed > 1 {
 		return nil, fmt.Errorf("qft: %d levels with p > 1: the closed form is for one", crossed)
 	}
@@ -89,7 +89,7 @@ func route(engine string, g network.PGFT, quasi bool, n *network.Network) *lft.T
 		rank[n.Switch(s)] = f.tree.level(s)
 	}
 	f.graph = newGraph(n, rank)
-	f.hosts = newHosts(n, lists.Count[int](n.Hosts()))
+	f.hosts = newHosts(n, lists.Range[int](n.Hosts()))
 	f.layers = f.graph.reach(f.hosts.leafAt, len(f.hosts.leaves))
 	return f.graph.tables(engine, f.hosts, func() form { return &formRow{forms: f, digits: make([]int, len(g.M))} })
 }

@@ -134,11 +134,11 @@ func (h *hosts) local(dst []uint8, s int) {
 // with one rank fewer, and so on. Parts are ordered by their first host, and hosts of a leaf by its
 // ports. Hosts without a cable come last. O(ranks · cables).
 func numbers(n *network.Network, g *graph) []int {
-	number := lists.Count[int](n.Hosts())
+	number := lists.Range[int](n.Hosts())
 	if n.Notation != "" {
 		return number
 	}
-	order := lists.Count[network.Node](n.Hosts())
+	order := lists.Range[network.Node](n.Hosts())
 	part := parts(n, g)
 	slices.SortStableFunc(order, func(a, b network.Node) int { return compareHosts(n, part, a, b) })
 	for d, h := range order {
@@ -196,7 +196,7 @@ func parts(n *network.Network, g *graph) [][]int32 {
 				joinDown(g, s, find, root, first)
 			}
 		}
-		out[r] = lists.Make(len(root), func(s int) int32 { return first[find(int32(s))] })
+		out[r] = lists.Tabulate(len(root), func(s int) int32 { return first[find(int32(s))] })
 	}
 	return out
 }

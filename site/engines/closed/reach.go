@@ -51,7 +51,7 @@ func (g *graph) reach(target []int32, targets int) []sets {
 }
 
 func (g *graph) steps() int {
-	ranks := lists.Many(g.ranks, func(level []int32) bool { return len(level) > 0 })
+	ranks := lists.CountIf(g.ranks, func(level []int32) bool { return len(level) > 0 })
 	return max(0, ranks-1)
 }
 

@@ -516,7 +516,7 @@ func (g *graph) fullest(load []float64) (most float64) {
 }
 
 func (r *router) trees() [][]int32 {
-	return lists.Of(r.tree, func(t []int32) []int32 { return append([]int32(nil), t...) })
+	return lists.Map(r.tree, func(t []int32) []int32 { return append([]int32(nil), t...) })
 }
 
 // long is the length of a link: little more than its share of a hop where it is empty.

@@ -58,7 +58,7 @@ func BoundRing(net *network.Network, job network.Job) (b RingBound) {
 			if time <= b.Time*(1+tiny) {
 				break
 			}
-			b = RingBound{Time: time, Why: fmt.Sprintf("the cables to %s are slow", show.Few(lists.Of(inside, func(i int) string { return net.Name(nodes[i]) })))}
+			b = RingBound{Time: time, Why: fmt.Sprintf("the cables to %s are slow", show.Few(lists.Map(inside, func(i int) string { return net.Name(nodes[i]) })))}
 		}
 		seen[key] = true
 	}
@@ -160,7 +160,7 @@ func (g *flowGraph) cut(t int, time, total float64) (inside []int, need float64)
 	if len(inside) == 0 || cables == 0 {
 		return nil, 0
 	}
-	parts := lists.Many(inside, func(i int) bool { return g.rail[i] < g.each })
+	parts := lists.CountIf(inside, func(i int) bool { return g.rail[i] < g.each })
 	return inside, (total - float64(parts)) / cables
 }
 

@@ -46,7 +46,7 @@ func (f *ftree) index() {
 // setPlaces numbers the switches in the order of tuples; those without one come
 // last, all at one place.
 func (f *ftree) setPlaces() {
-	all := lists.Of(f.v.order, func(s int32) tuple { return f.switches[s].tuple })
+	all := lists.Map(f.v.order, func(s int32) tuple { return f.switches[s].tuple })
 	slices.SortFunc(all, compareTuples)
 	for _, s := range f.v.order {
 		sw := &f.switches[s]
@@ -102,7 +102,7 @@ func free(from tuple, step int, taken map[tuple]bool) tuple {
 // setLeaves lists the switches of the leaves' rank in the order of tuples, from
 // the first to the last that has hosts.
 func (f *ftree) setLeaves() error {
-	all := lists.Where(f.v.order, func(s int32) bool { return f.rank[s] == f.leafRank })
+	all := lists.Filter(f.v.order, func(s int32) bool { return f.rank[s] == f.leafRank })
 	slices.SortStableFunc(all, func(a, b int32) int {
 		return compareTuples(f.switches[a].tuple, f.switches[b].tuple)
 	})

@@ -69,7 +69,7 @@ func (g *graph) reset() {
 
 // loaded returns the vertices, those with most LIDs first.
 func (g *graph) loaded() []int32 {
-	list := lists.Make(len(g.sw), func(v int) int32 { return int32(v) })
+	list := lists.Tabulate(len(g.sw), func(v int) int32 { return int32(v) })
 	slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(g.lids[b], g.lids[a]) })
 	return list
 }

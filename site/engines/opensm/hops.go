@@ -72,7 +72,7 @@ func (v *view) distances() *distances {
 	d := &distances{len(v.seen), make([]uint8, len(v.seen)*len(v.seen))}
 	parallel.Each(0, (len(v.order)+63)/64, func(_, i int) {
 		from := v.order[i*64 : min(len(v.order), i*64+64)]
-		rows := lists.Of(from, d.of)
+		rows := lists.Map(from, d.of)
 		v.search(from, rows)
 	})
 	return d

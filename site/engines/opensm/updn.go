@@ -141,7 +141,7 @@ func (v *view) detect() []int32 {
 
 // ranks returns the distance of each switch in sight from the nearest of some.
 func (v *view) ranks(first []int32) []int32 {
-	from := lists.Of(first, func(s int32) network.Node { return v.net.Switch(int(s)) })
+	from := lists.Map(first, func(s int32) network.Node { return v.net.Switch(int(s)) })
 	rank := make([]int32, len(v.seen))
 	for s, d := range v.net.Distances(from...) {
 		rank[s] = int32(d)

@@ -349,7 +349,7 @@ func readOwn(data []byte, o Options) (*Result, error) {
 			r.Slow = cmp.Or(r.Slow, x.Culprits())
 		}
 	}
-	if n := lists.Many(s.Cases, func(x results.Case) bool { return !x.Control }); o.Case == "" && n > 1 {
+	if n := lists.CountIf(s.Cases, func(x results.Case) bool { return !x.Control }); o.Case == "" && n > 1 {
 		r.note("of %d cases %s is the fastest; --case chooses another", n, c.Name)
 	}
 	for _, x := range s.Cases {
@@ -418,7 +418,7 @@ const maxEnds = 8192
 // spans puts tests that ran at the same time into one group: a test that overlaps the first test of
 // the group for more than half of the shorter of the two.
 func (p *Pairs) spans(from, to []float64) {
-	order := lists.Count[int](len(p.List))
+	order := lists.Range[int](len(p.List))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(from[a], from[b]) })
 	first, group := -1, -1
 	for _, i := range order {
