@@ -97,7 +97,7 @@ func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, rates to
 // treeOf is treeAndHosts with the hosts of a job; nil: those of --hosts, or all.
 func treeOf(c *cli.Context, job *network.Job) (t *topology.Tree, hosts []plan.Host, rates topology.Rates, err error) {
 	var places *network.Places // of a file
-	if _, missing := os.Stat(c.String("topology")); missing == nil || c.IsSet("hosts") {
+	if _, missing := os.Stat(c.String("topology")); missing == nil || netfile.Rails(c.String("topology")) != nil || c.IsSet("hosts") {
 		t, places, hosts, rates, err = fileTree(c, job)
 	} else {
 		t, err = written(c, "topology")

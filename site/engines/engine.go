@@ -210,7 +210,7 @@ func Compute(name string, n *network.Network, o Options) (*lft.Tables, error) {
 	}
 	var all []error
 	for _, e := range steps {
-		t, err := e.do(n, o)
+		t, err := e.rails(n, o)
 		if err == nil {
 			if t.Engine = e.Name; e.Name != File {
 				t.RouteOthers()

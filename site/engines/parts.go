@@ -17,6 +17,19 @@ func byParts(name string, t *topology.Tree, n *network.Network, o Options) (*lft
 	if len(parts) < 2 {
 		return Compute(name, n, o)
 	}
+	return together(name, n, parts, func(part *network.Network) (*lft.Tables, error) { return Compute(name, part, o) })
+}
+
+// rails computes the tables of a network of several files, which a subnet manager each looks after.
+func (e Engine) rails(n *network.Network, o Options) (*lft.Tables, error) {
+	if n.Files < 2 || e.Name == MinMax || e.Name == File { // which take all parts at once
+		return e.do(n, o)
+	}
+	return together(e.Name, n, n.SwitchParts(), func(part *network.Network) (*lft.Tables, error) { return e.do(part, o) })
+}
+
+// together puts the tables of parts of a network together, given as switches. Each is computed as if the others were dead.
+func together(name string, n *network.Network, parts [][]int, compute func(*network.Network) (*lft.Tables, error)) (*lft.Tables, error) {
 	out := lft.New(name, n)
 	for _, mine := range parts {
 		var others []network.Node
@@ -25,13 +38,16 @@ func byParts(name string, t *topology.Tree, n *network.Network, o Options) (*lft
 				others = append(others, n.Switch(i))
 			}
 		}
-		l, err := Compute(name, n.Without(nil, others), o)
+		l, err := compute(n.Without(nil, others))
 		if err != nil {
 			return nil, err
 		}
 		out.Engine = l.Engine
 		for _, i := range mine {
 			copy(out.Row(i), l.Row(i))
+			if l.Lanes() > 1 {
+				copy(out.LaneRow(i), l.LaneRow(i))
+			}
 		}
 	}
 	return out, nil

@@ -81,6 +81,9 @@ func writeBytes(out *bufio.Writer, row []uint8) {
 // readJSON reads the output of WriteJSON for the same network. It finds switches by their GUID;
 // every switch must be there.
 func readJSON(r io.Reader, n *network.Network) (*Tables, error) {
+	if err := oneFile(n); err != nil {
+		return nil, err
+	}
 	var d document
 	if err := jsondoc.Read(r, &d); err != nil {
 		return nil, fmt.Errorf("routes: %w", err)

@@ -75,7 +75,18 @@ func padded(b []byte, x uint64, base, digits int) []byte {
 // of infiniband-diags 44.
 func ReadDump(r io.Reader, n *network.Network) (*Tables, error) { return readDump(r, n, 0) }
 
+// oneFile refuses tables of a network of several files, whose LIDs are numbered anew.
+func oneFile(n *network.Network) error {
+	if n.Files > 1 {
+		return fmt.Errorf("tables belong to one subnet, and the network is of %d files: give the file of each alone (-t), or an engine (-e)", n.Files)
+	}
+	return nil
+}
+
 func readDump(r io.Reader, n *network.Network, line int) (*Tables, error) {
+	if err := oneFile(n); err != nil {
+		return nil, err
+	}
 	d := dumpReader{t: New("file", n), owner: owners(n), names: map[uint64]int{}, seen: make([]bool, n.Switches()), cur: none}
 	for i := range n.Switches() {
 		d.names[n.Info(n.Switch(i)).GUID] = i

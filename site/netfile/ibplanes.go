@@ -128,5 +128,5 @@ func (p *reader) subnets(hosts []host, switches []*node, err error) error {
 		return err
 	}
 	text, _, _ := strings.Cut(err.Error(), " as the node")
-	return errors.New(strings.TrimSuffix(text, ",") + " twice: these are two subnets, which no cable joins; give the file of each alone")
+	return errors.New(strings.TrimSuffix(text, ",") + " twice: these are two subnets, which no cable joins; give the file of each, -t A,B")
 }

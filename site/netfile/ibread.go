@@ -100,6 +100,14 @@ var warning = regexp.MustCompile(`^(?:(?:ibwarn|ibpanic|iberror|ibnetdiscover): 
 // such. Of a text by chassis (ibnetdiscover -g), which has switches twice, both must be the same. Lines
 // of warnings are skipped, with a note. Errors name the line. Checked against ibnetdiscover of infiniband-diags 44, with -f, too.
 func ReadIB(r io.Reader) (*network.Network, error) {
+	p, err := readIB(r)
+	if err != nil {
+		return nil, err
+	}
+	return p.network()
+}
+
+func readIB(r io.Reader) (*reader, error) {
 	p := &reader{byID: map[string]*node{}, next: [3]uint64{aSwitch: 0x200000, adapter: 0x100000, router: 0x300000}}
 	begun := false
 	s := bufio.NewScanner(r)
@@ -131,7 +139,7 @@ func ReadIB(r io.Reader) (*network.Network, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	return p.network()
+	return p, nil
 }
 
 // passed reports whether a line says nothing of the network: an empty one, a comment, or a warning, which is kept.

@@ -285,5 +285,5 @@ func TestTwoSubnetsOfOneText(t *testing.T) {
 			fmt.Sprintf("Ca 1 \"H-%d1\" # \"a%d\"\n[1] \"S-%d\"[1] # lid 2 lmc 0 \"sw%d\" lid 1\nCa 1 \"H-%d2\" # \"b%d\"\n[1] \"S-%d\"[2] # lid 3 lmc 0 \"sw%d\" lid 1\n", k, k, k, k, k, k, k, k)
 	}
 	_, err := netfile.ReadIB(strings.NewReader(one(1) + one(2)))
-	expect.Error(t, err, "line 12: \"a2\" has LID 2 twice: these are two subnets, which no cable joins; give the file of each alone")
+	expect.Error(t, err, "line 12: \"a2\" has LID 2 twice: these are two subnets, which no cable joins; give the file of each, -t A,B")
 }

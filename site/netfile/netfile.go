@@ -43,9 +43,12 @@ const (
 	Edges     = "cables"
 )
 
-// Read reads the file of that name, if there is one, else a notation.
+// Read reads the file of that name, if there is one, or several with a comma between, or else a notation.
 func Read(src string, lmc int) (*Source, error) {
 	file, err := atomicfile.Open(src)
+	if names := Rails(src); errors.Is(err, os.ErrNotExist) && names != nil {
+		return readRails(names)
+	}
 	if errors.Is(err, atomicfile.ErrDevice) {
 		return nil, err
 	}

@@ -41,6 +41,9 @@ type Info struct {
 // A Network is immutable once built, and safe for concurrent use. It does not contain dead cables.
 type Network struct {
 	Notation string // as built, "" when read from elsewhere
+	// Files is how many files it was read from, 0 for one. LIDs of those after the first are not theirs, as several
+	// subnets have the same.
+	Files int
 	// Notes say what was left out of a file, or taken for granted. Guess says why shares of the link
 	// rate are guesses; "": they are not.
 	Notes []string
