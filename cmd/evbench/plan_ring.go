@@ -38,7 +38,7 @@ type ringPlan struct {
 	Order      []string `json:"order"`
 	each       int      // ranks of a host
 	least      float64  // steps of any ring
-	rings      string   // of hosts with several adapters
+	notes      []string // of hosts with several adapters, and of blocks that go the other way
 	adapters   []string // that a list names
 }
 
@@ -86,6 +86,9 @@ func planRing(c *cli.Context) error {
 	if r.Tables = t.Engine; slices.Contains(r.Order, "") {
 		return usagef("%s: an adapter does not say which host it is in: --hosts names the hosts", c.String("topology"))
 	}
+	if back := r.steps() * p.Back(ring).Step; r.Collective != "allgather" && back > r.Steps { // UCC's default goes both ways
+		r.notes = append(r.notes, fmt.Sprintf("blocks that go to the host before, as some libraries send them, take as long as %.6g messages in a row", back))
+	}
 	write := r.hostFile(c.String("launcher"))
 	if c.String("format") == "json" {
 		write = func(w io.Writer) error { return answer.Document{Answer: r.answer(), Fields: r}.Write(w, "json") }
@@ -116,11 +119,11 @@ func newRingPlan(c *cli.Context, s *netfile.Source, job network.Job, fullest net
 	}
 	switch {
 	case len(job.Nodes) > r.Rings*r.Hosts:
-		r.rings = show.Plural(r.Rings, "ring", "rings") + ": not all hosts have more adapters"
+		r.notes = []string{show.Plural(r.Rings, "ring", "rings") + ": not all hosts have more adapters"}
 	case r.Rings > 1 && r.Messages > 1:
-		r.rings = fmt.Sprintf("%d rings, one for each adapter of a host", r.Rings)
+		r.notes = []string{fmt.Sprintf("%d rings, one for each adapter of a host", r.Rings)}
 	case r.Rings > 1:
-		r.rings = fmt.Sprintf("%d rings share no link, one for each adapter of a host", r.Rings)
+		r.notes = []string{fmt.Sprintf("%d rings share no link, one for each adapter of a host", r.Rings)}
 	}
 	if strings.Join(job.Adapters, "") != "" {
 		r.adapters = lists.Map(job.Nodes, func(v network.Node) string { _, name, _ := strings.Cut(s.Net.Info(v).Name, " "); return name })
@@ -160,10 +163,7 @@ func (r *ringPlan) answer() answer.Answer {
 	default:
 		f.Text = fmt.Sprintf("in this order of hosts each link carries one message: %s steps, %s.%s", took, least, given)
 	}
-	e := answer.Evidence{Findings: []answer.Finding{f}, Why: []string{r.Why}}
-	if r.rings != "" {
-		e.Why = append(e.Why, r.rings)
-	}
+	e := answer.Evidence{Findings: []answer.Finding{f}, Why: append([]string{r.Why}, r.notes...)}
 	if beyond {
 		e.Why = append(e.Why, fmt.Sprintf("%s carries %s at once", r.Fullest, show.Plural(r.Messages, "message", "messages")))
 	}

@@ -38,6 +38,13 @@ func (p *Exchange) InOrder() *Ring {
 	return r
 }
 
+// Back is the ring the other way round: each sends to the one before, over routes of its own.
+func (p *Exchange) Back(r *Ring) *Ring {
+	back := &Ring{Rings: lists.Map(r.Rings, func(m []int32) []int32 { m = slices.Clone(m); slices.Reverse(m); return m })}
+	p.measure(back)
+	return back
+}
+
 // Ring returns the ring whose steps are shortest, of those found. least is how long no step is shorter; 1 where no host
 // is slower. Hosts on one switch follow one another, since their messages pass no link. So a ring is an order of
 // switches, with the host at which each is entered: a greedy order, then moves that take most messages off full
