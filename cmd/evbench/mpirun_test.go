@@ -148,7 +148,7 @@ func TestMPIRunRing(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "rsh", `#!/bin/sh
 while case $1 in -o) shift ;; -*) ;; *) false ;; esac do shift; done
-HOST_OF_RANK=$1; export HOST_OF_RANK; shift; eval "exec $*"
+HOST_OF_RANK=$1; export HOST_OF_RANK; shift; eval "$*"
 `)
 	shell := filepath.Join(dir, "rsh")
 	expect.Must(t, os.Chmod(shell, 0o700))
