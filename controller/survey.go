@@ -37,11 +37,7 @@ func (c *Controller) Hosts() []results.Host {
 // routers, it also asks for the router half way. It begins no round after limit has passed. The
 // error names a server that has left or does not answer.
 func (c *Controller) Survey(ctx context.Context, limit time.Duration, routers func(from, to int) bool) ([][][]wire.Reach, error) {
-	peers, err := c.peers()
-	if err != nil {
-		return nil, err
-	}
-	s, run, err := c.open(Case{Case: wire.Case{Peers: peers}})
+	peers, s, run, err := c.openAll()
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +62,14 @@ func (c *Controller) Survey(ctx context.Context, limit time.Duration, routers fu
 		}
 	}
 	return round.reached, nil
+}
+
+// openAll opens a case of all joined servers in which nothing is exchanged: they are asked questions.
+func (c *Controller) openAll() (peers []wire.Peer, s *stage, run uint32, err error) {
+	if peers, err = c.peers(); err == nil {
+		s, run, err = c.open(Case{Case: wire.Case{Peers: peers}})
+	}
+	return peers, s, run, err
 }
 
 // surveying is the results so far.
@@ -96,11 +100,7 @@ func (s *surveying) answers(ctx context.Context, partner []int) error {
 // Trace has each joined server, in the order of positions, follow its trails, gap apart, all at the same time. The
 // result has the order of trails; that of a server that cannot is empty.
 func (c *Controller) Trace(ctx context.Context, trails [][]wire.Trail, gap time.Duration) ([][]wire.Seen, error) {
-	peers, err := c.peers()
-	if err != nil {
-		return nil, err
-	}
-	s, run, err := c.open(Case{Case: wire.Case{Peers: peers}})
+	peers, s, run, err := c.openAll()
 	if err != nil {
 		return nil, err
 	}

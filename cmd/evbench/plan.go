@@ -72,6 +72,11 @@ func planAction(c *cli.Context) error {
 	if p.Hosts = hosts; !p.Pinned() {
 		noteLanes(c, t)
 	}
+	return writeTree(c, p, slower, &watch)
+}
+
+// writeTree writes the plan of a tree, and what it promises.
+func writeTree(c *cli.Context, p *plan.Plan, slower *uneven.Slower, watch *stopwatch) error {
 	cost := p.Cost(plan.Equal, c.Uint64("seed"))
 	watch.stage("")
 	write := p.WriteText
@@ -81,18 +86,18 @@ func planAction(c *cli.Context) error {
 	describe := func(w io.Writer) {
 		a := plans.Answer(p, cost)
 		if slower.Any() {
-			a = slower.Answer(plan.Asks(t), plans.Takes(p, cost), t)
+			a = slower.Answer(plan.Asks(p.Tree), plans.Takes(p, cost), p.Tree)
 		}
 		fmt.Fprintln(w, a)
 		plans.Describe(w, p, cost, slower.Bound())
-		slower.Describe(w, t)
+		slower.Describe(w, p.Tree)
 	}
 	if p.Whole && !c.Bool("quiet") { // writing takes a minute, this a second
 		describe(answerTo(c))
 		fmt.Fprintf(c.App.ErrWriter, "%s messages follow by a closed form: server i sends to server i+p+1 in phase p, by the place of the receiver on its leaf\n", show.Commas(p.Messages()))
 		describe = func(io.Writer) {}
 	}
-	return writePlan(c, &watch, write, describe)
+	return writePlan(c, watch, write, describe)
 }
 
 // A network of three levels that lacks one of so many links of the tree taken for it, as an AB fat tree does, is hardly a

@@ -586,12 +586,7 @@ func (r *router) sweep(sharp, bound, temperature float64) (moved bool) {
 				r.load[l] -= n
 			}
 			best, least := tree[v], math.Inf(1)
-			links := r.out[v]
-			if temperature > 0 {
-				at := r.rng.IntN(len(links))
-				links = links[at : at+1]
-			}
-			for _, l := range links {
+			for _, l := range r.tried(v, temperature) {
 				if !r.legal(tree, v, l) {
 					continue
 				}
@@ -623,6 +618,16 @@ func (r *router) sweep(sharp, bound, temperature float64) (moved bool) {
 		}
 	}
 	return moved
+}
+
+// tried are the links by which a switch may send that a sweep looks at.
+func (r *router) tried(v int32, temperature float64) []int32 {
+	links := r.out[v]
+	if temperature > 0 {
+		at := r.rng.IntN(len(links))
+		links = links[at : at+1]
+	}
+	return links
 }
 
 // legal reports whether a switch of a tree may send by a link: where routes go up and then down, one that sends down to
