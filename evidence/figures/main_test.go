@@ -48,11 +48,13 @@ var documented = regexp.MustCompile(`(?m)make -C evidence (reproduce|table) (?:F
 func TestDocumentedCommands(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(proc.Signal{Sig: syscall.SIGINT})
+	root := expect.Value(filepath.Abs("../.."))(t)
+	t.Chdir(t.TempDir()) // some write into a folder
 	found := 0
-	for _, page := range expect.Value(filepath.Glob("../../docs/*/*.md"))(t) {
+	for _, page := range expect.Value(filepath.Glob(root + "/docs/*/*.md"))(t) {
 		for _, m := range documented.FindAllStringSubmatch(string(expect.Value(os.ReadFile(page))(t)), -1) {
 			found++
-			args := append([]string{"figures", m[1]}, strings.Fields(strings.NewReplacer("'", "", " LOG ", " ../../scenarios/failures-lhcb.log ").Replace(m[2]+m[3]+m[4]))...)
+			args := append([]string{"figures", m[1]}, strings.Fields(strings.NewReplacer("'", "", " LOG ", " "+root+"/scenarios/failures-lhcb.log ").Replace(m[2]+m[3]+m[4]))...)
 			var said bytes.Buffer
 			code := run(ctx, append(args, "--quiet"), t.Output(), &said)
 			expect.True(t, code == 130 || code == 2 && strings.Contains(said.String(), "not defined: --quiet"), "%s: %s: exit code %d: %s", page, m[0], code, &said)
