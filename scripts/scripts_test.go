@@ -9,13 +9,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"evbench/internal/hostlist"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // executable writes a program of sh, and returns its path.
@@ -242,7 +242,7 @@ func TestHosts(t *testing.T) {
 func TestDebian13Ends(t *testing.T) {
 	cache := expect.Value(os.UserCacheDir())(t)
 	if roots, _ := filepath.Glob(filepath.Join(cache, "evbench", "debian13-*", "root")); len(roots) == 0 {
-		t.Skip("no root of Debian 13 has been made")
+		need.Missing(t, "debian13", "its root: scripts/debian13 true makes it")
 	}
 	cmd := exec.Command("./debian13", "sh", "-c", "echo begun; exec sleep 600")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -269,10 +269,13 @@ func TestListsRefused(t *testing.T) {
 	}
 }
 
-// TestRatios draws a run that was measured by Debian's pandas. EVBENCH_WITHOUT=pandas leaves it out.
+// TestRatios draws a run that was measured by Debian's pandas.
 func TestRatios(t *testing.T) {
-	if slices.Contains(strings.FieldsFunc(os.Getenv("EVBENCH_WITHOUT"), func(r rune) bool { return strings.ContainsRune(", ", r) }), "pandas") {
-		t.Skip("EVBENCH_WITHOUT names pandas")
+	if _, err := os.Stat("/usr/bin/python3"); err != nil {
+		need.Missing(t, "pandas", err.Error())
+	}
+	if out, err := exec.Command("/usr/bin/python3", "-c", "import pandas, matplotlib").CombinedOutput(); err != nil {
+		need.Missing(t, "pandas", strings.TrimSpace(string(out)))
 	}
 	dir := t.TempDir()
 	out, err := exec.Command("tar", "xzf", "testdata/run.tar.gz", "-C", dir).CombinedOutput()

@@ -1,17 +1,17 @@
 package main
 
 import (
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // The cases in which evbench broke, beside the checkout: each says what is right.
 func TestBreaks(t *testing.T) {
-	dir := shared(t, "breaks")
+	dir := need.Cases(t, "../..", "breaks")
 	switches := expect.Value(filepath.Abs("testdata/breaks"))(t)
 	sources := expect.Value(filepath.Abs("../../site/wrapped/c"))(t)
 	for _, c := range []struct {
@@ -31,8 +31,8 @@ func TestBreaks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, tool := range strings.Fields(c.needs) {
-				if _, err := exec.LookPath(tool); err != nil {
-					t.Skip(err)
+				if _, err := need.Find(tool); err != nil {
+					need.Optional(t, err.Error())
 				}
 			}
 			_, out, said := sh(t, t.TempDir(), "export CASES="+dir+" EVB=evbench; "+c.command)

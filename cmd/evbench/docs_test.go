@@ -17,6 +17,7 @@ import (
 	"evbench/results"
 	"evbench/results/store"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // TestDocs has a shell run the commands of the README and of every document, in their
@@ -346,11 +347,9 @@ func checkNames(words []string) error {
 }
 
 // TestDocumentedLaunchers has the launchers of docs/do/cluster.md take the files of hosts that are made there: Open MPI's says
-// where it would start ranks, MPICH's starts them, by a remote shell that stays here. EVBENCH_WITHOUT=mpi leaves it out.
+// where it would start ranks, MPICH's starts them, by a remote shell that stays here.
 func TestDocumentedLaunchers(t *testing.T) {
-	if strings.Contains(os.Getenv("EVBENCH_WITHOUT"), "mpi") {
-		t.Skip("EVBENCH_WITHOUT names mpi")
-	}
+	need.Programs(t, "mpi", "mpirun", "mpiexec.hydra")
 	page, dir := string(expect.Value(os.ReadFile("../../docs/do/cluster.md"))(t)), t.TempDir()
 	ssh := filepath.Join(dir, "ssh")
 	expect.Must(t, os.WriteFile(ssh, []byte("#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nshift\nexec sh -c \"$*\"\n"), 0o700))
@@ -375,10 +374,6 @@ func TestDocumentedLaunchers(t *testing.T) {
 		{"mpirun", "mpirun --do-not-launch --display-map --oversubscribe --hostfile hostfile -n 33 true", "Data for node: node001", "Process rank:"},
 		{"mpiexec.hydra", one("`(sed [^`]*> hosts.hydra)`") + " && " + one("`(mpiexec.hydra [^`]*)`"), "rank, 2 here", "rank, "},
 	} {
-		if _, err := exec.LookPath(c.launcher); err != nil {
-			t.Logf("no %s here", c.launcher)
-			continue
-		}
 		said := shell(c.command)
 		expect.True(t, strings.Contains(said, c.two) && strings.Count(said, c.all) == 33, "%s said\n%s", c.command, said)
 	}

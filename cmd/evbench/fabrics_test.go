@@ -13,17 +13,8 @@ import (
 	"evbench/site/netfile"
 	"evbench/site/network"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
-
-// shared returns a folder of cases beside the checkout.
-func shared(t *testing.T, folder string) string {
-	t.Helper()
-	dir := expect.Value(filepath.Abs("../../../shared/cases/" + folder))(t)
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip(err)
-	}
-	return dir
-}
 
 // said runs evbench, and returns its exit code and what it said on both streams.
 func said(t *testing.T, args ...string) (int, string) {
@@ -35,7 +26,7 @@ func said(t *testing.T, args ...string) (int, string) {
 
 // The first lines of cases/fabrics: arguments, with the files of the folder, and what the first line begins with.
 func TestFabricCases(t *testing.T) {
-	t.Chdir(shared(t, "fabrics"))
+	t.Chdir(need.Cases(t, "../..", "fabrics"))
 	for _, c := range fabricCases {
 		args := strings.Fields(c.args)
 		if args[0] == "plan" {
@@ -107,7 +98,7 @@ func TestLargeFabricCases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads 20,000 hosts")
 	}
-	generator := filepath.Join(shared(t, "fabrics"), "08-gen-three-levels.py")
+	generator := filepath.Join(need.Cases(t, "../..", "fabrics"), "08-gen-three-levels.py")
 	t.Chdir(t.TempDir())
 	for _, c := range []struct{ sizes, plan, share string }{
 		{"13 20 20 20 400", `^GOOD: .* 5199 messages in a row, 100\.0 % of the link rate: no plan is shorter`, "100.0%"},
@@ -115,7 +106,7 @@ func TestLargeFabricCases(t *testing.T) {
 		{"40 20 25 20 400", `no plan takes less than 24969 phases \(bound proven by leaf0\), and so many .*--schedule linear-shift`, "80.1%"},
 	} {
 		if out, err := exec.Command("python3", append(append([]string{generator}, strings.Fields(c.sizes)...), "net.txt")...).CombinedOutput(); err != nil {
-			t.Skipf("%v: %s", err, out)
+			need.Optional(t, fmt.Sprintf("python3: %v: %s", err, out))
 		}
 		_, text := said(t, "plan", "-t", "net.txt", "-o", "/dev/null")
 		expect.True(t, regexp.MustCompile(c.plan).MatchString(strings.TrimPrefix(text, "evbench: schedule fors: ")), "%s: %s", c.sizes, text)
@@ -126,7 +117,7 @@ func TestLargeFabricCases(t *testing.T) {
 
 // What the page says makes networks of other tools' files: hosts, switches and cables between switches of each.
 func TestOtherToolsNetworks(t *testing.T) {
-	dir := shared(t, "fabrics")
+	dir := need.Cases(t, "../..", "fabrics")
 	page := string(expect.Value(os.ReadFile("../../docs/reference/inputs.md"))(t))
 	own := t.TempDir()
 	write(t, own, "cables.csv", "side_a_device,side_a_type,side_a_name,side_b_device,side_b_type,side_b_name\nleaf1,dcim.interface,e1,n1,dcim.interface,eth0\nleaf1,dcim.interface,e2,n2,dcim.interface,eth0\n")
@@ -157,7 +148,7 @@ func TestOtherToolsNetworks(t *testing.T) {
 
 // Host lists of every form name the same two hosts.
 func TestHostListCases(t *testing.T) {
-	dir := shared(t, "outputs/hosts")
+	dir := need.Cases(t, "../..", "outputs/hosts")
 	_, text := said(t, "topo", "convert", "FT(2;2,2)", "--format", "ibnetdiscover")
 	net := filepath.Join(t.TempDir(), "net.txt")
 	write(t, filepath.Dir(net), "net.txt", regexp.MustCompile(`"h(\d)"`).ReplaceAllStringFunc(text, func(h string) string { return `"node00` + string(h[2]+1) + ` mlx5_0"` }))

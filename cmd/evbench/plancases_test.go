@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // TestPlanCases: plans that were wrong or refused, from ../shared beside the checkout: slow hosts, one builder, AB trees.
 func TestPlanCases(t *testing.T) {
-	cases := shared(t, "plans")
+	cases := need.Cases(t, "../..", "plans")
 	t.Chdir(t.TempDir())
 	python := exec.Command("python3", filepath.Join(cases, "abfat.py"))
 	if out, err := python.CombinedOutput(); err != nil {

@@ -9,13 +9,13 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"evbench/internal/proc"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // sshHosts is how many hosts there are: node001, node002, …
@@ -51,15 +51,10 @@ const closedHost = "closed001"
 // silentHost is a host that takes a connection and never says a word.
 const silentHost = "silent001"
 
-// startSSHD runs sshd until the test ends. It fails the test where there is none,
-// since scripts/setup installs it, and skips it where the environment variable
-// EVBENCH_WITHOUT names ssh.
+// startSSHD runs sshd until the test ends, which needs it.
 func startSSHD(t *testing.T) *sshServer {
 	t.Helper()
-	if slices.Contains(strings.Split(os.Getenv("EVBENCH_WITHOUT"), ","), "ssh") {
-		t.Skip("EVBENCH_WITHOUT names ssh")
-	}
-	sshd := expect.Value(findSSHD())(t)
+	sshd := need.Programs(t, "ssh", "sshd", "ssh", "ssh-keygen")[0] // by its absolute path it starts itself again
 	if os.Geteuid() == 0 {
 		expect.Must(t, os.MkdirAll(privilegeSeparation, 0o755))
 	}
@@ -77,16 +72,6 @@ func startSSHD(t *testing.T) *sshServer {
 	}
 	t.Fatalf("sshd does not listen:\n%s", s.log.String())
 	return nil
-}
-
-// findSSHD returns the absolute path, which sshd needs to start itself again.
-func findSSHD() (string, error) {
-	for _, name := range []string{"sshd", "/usr/sbin/sshd", "/usr/local/sbin/sshd"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return filepath.Abs(path)
-		}
-	}
-	return "", fmt.Errorf("no sshd: install openssh-server, or run scripts/setup; EVBENCH_WITHOUT=ssh leaves this out")
 }
 
 // freePorts returns the first of n ports in a row that were free on every address, and that no other test gets until this

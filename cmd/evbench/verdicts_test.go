@@ -9,6 +9,7 @@ import (
 
 	"evbench/internal/answer"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // The first lines of commands, as testdata/answers has them, a file a command; docs/learn/measuring.md says what
@@ -89,10 +90,7 @@ func TestFirstLinesAreShort(t *testing.T) {
 
 // Outputs and results as people have them, beside the checkout: each is answered rightly.
 func TestCasesOfOutputs(t *testing.T) {
-	script := expect.Value(filepath.Abs("../../../shared/cases/outputs/run.sh"))(t)
-	if _, err := os.Stat(script); err != nil {
-		t.Skip("no cases beside the checkout")
-	}
+	script := need.Cases(t, "../..", "outputs/run.sh")
 	_, said, _ := sh(t, t.TempDir(), "EVBENCH=evbench bash "+script)
 	m := regexp.MustCompile(`(?m)^(\d+) of (\d+) right$`).FindStringSubmatch(said)
 	expect.True(t, m != nil && m[1] == m[2], "%s", said)

@@ -11,6 +11,7 @@ import (
 	"evbench/fabric/lab"
 	"evbench/plan"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 	"evbench/testing/topologytest"
 	"evbench/topology"
 )
@@ -35,7 +36,7 @@ func apply(t *testing.T, l *lab.Lab, b *Batch, dir string) {
 // to every other on every path that is alive; then a link dies and other files
 // take its routes away.
 func TestKernelsForward(t *testing.T) {
-	expect.MustTrue(t, expect.Err(exec.LookPath("ip")) == nil, "ip is not installed (package iproute2): scripts/setup installs it")
+	need.Programs(t, "lab", "ip")
 	three := topology.Options{Ports: 2, Leaves: 4, Pods: 2, Fill: []int{2, 1, 2, 1}}
 	t.Run("two levels", func(t *testing.T) { forward(t, small(t), small(t, "leaf0-spine1")) })
 	t.Run("parallel cables", func(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 	"evbench/testing/topologytest"
 	"evbench/topology"
 )
@@ -37,8 +38,7 @@ func TestMain(m *testing.M) {
 	code, done, err := lab.Enter()
 	switch {
 	case err != nil:
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		os.Exit(need.Main(err))
 	case done:
 		os.Exit(code)
 	}

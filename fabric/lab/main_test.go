@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/testing/expect"
+	"evbench/testing/need"
 	"evbench/topology"
 )
 
@@ -38,8 +39,7 @@ func TestMain(m *testing.M) {
 	code, done, err := Enter()
 	switch {
 	case err != nil:
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		os.Exit(need.Main(err))
 	case done:
 		os.Exit(code)
 	}

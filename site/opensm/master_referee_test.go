@@ -15,6 +15,7 @@ import (
 	"evbench/site/network"
 	"evbench/testing/expect"
 	"evbench/testing/ibtest"
+	"evbench/testing/need"
 )
 
 func guidOf(n *network.Network, host network.Node) string {
@@ -158,7 +159,7 @@ func TestUnit(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("/lib/systemd/system/opensm@.service")
 	if err != nil {
-		t.Skipf("OpenSM has no unit here: %v", err)
+		need.Missing(t, "opensm", err.Error())
 	}
 	tree, dir := treeOf(t, "FT(2;2,3)"), t.TempDir()
 	n := networkOf(t, tree, 1)

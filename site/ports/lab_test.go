@@ -21,6 +21,7 @@ import (
 	"evbench/routing"
 	"evbench/site/preflight"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 	"evbench/testing/topologytest"
 	"evbench/topology"
 )
@@ -32,8 +33,7 @@ func TestMain(m *testing.M) {
 	code, done, err := lab.Enter()
 	switch {
 	case err != nil:
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		os.Exit(need.Main(err))
 	case done:
 		os.Exit(code)
 	}

@@ -25,6 +25,7 @@ import (
 	"evbench/site/lft"
 	"evbench/site/network"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 	"evbench/testing/topologytest"
 	"evbench/topology"
 )
@@ -38,6 +39,7 @@ type reader struct {
 // checked compiles files to a program that ends at the first access to memory that is not its own.
 func checked(t testing.TB, files ...string) string {
 	t.Helper()
+	need.Programs(t, "cc", "cc")
 	file := filepath.Join(t.TempDir(), "program")
 	cc := exec.Command("cc", append([]string{"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined",
 		"-fno-sanitize-recover=all", "-o", file}, files...)...)

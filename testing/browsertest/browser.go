@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -16,6 +13,8 @@ import (
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"evbench/testing/need"
 )
 
 // A Browser has a page open, and records its errors.
@@ -49,14 +48,11 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Open opens the page of an address in Chromium. It fails the test if Chromium is missing, since
-// scripts/setup installs it, and skips the test if EVBENCH_WITHOUT names chromium.
+// Open opens the page of an address in Chromium, which the test needs.
 func Open(t *testing.T, url string) *Browser {
 	t.Helper()
-	if slices.Contains(strings.Split(os.Getenv("EVBENCH_WITHOUT"), ","), "chromium") {
-		t.Skip("EVBENCH_WITHOUT names chromium")
-	}
-	b := &Browser{Ctx: tab(t)}
+	program := need.Programs(t, "chromium", "chromium")[0]
+	b := &Browser{Ctx: tab(t, program)}
 	if err := chromedp.Listen(b.Ctx, b.listen); err != nil {
 		t.Fatal(err)
 	}
@@ -66,13 +62,13 @@ func Open(t *testing.T, url string) *Browser {
 }
 
 // tab is a page that shares only the process with others; it is closed with the test.
-func tab(t *testing.T) context.Context {
+func tab(t *testing.T, program string) context.Context {
 	t.Helper()
 	shared.Lock()
 	defer shared.Unlock()
 	browser := shared.ctx
 	if browser == nil {
-		ctx, end, err := start()
+		ctx, end, err := start(program)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,11 +88,7 @@ func tab(t *testing.T) context.Context {
 }
 
 // start starts a browser; end returns when it has ended.
-func start() (ctx context.Context, end func() error, err error) {
-	program, err := exec.LookPath("chromium")
-	if err != nil {
-		return nil, nil, errors.New("no chromium: install it, or run scripts/setup; EVBENCH_WITHOUT=chromium leaves this out")
-	}
+func start(program string) (ctx context.Context, end func() error, err error) {
 	// No sandbox: root cannot have one, and the page is our own.
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.WindowSize(1280, 800))

@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,6 +25,7 @@ import (
 	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/testing/need"
 )
 
 // Limit is how long Route may take, and how long one wait for what a Live logs.
@@ -35,41 +35,10 @@ const Limit = 2 * time.Minute
 // ibsim-utils and infiniband-diags.
 var programs = []string{"opensm", "ibsim", "ibsim-run", "dump_fts"}
 
-// missingPrograms returns the programs that are not installed.
-func missingPrograms() []string {
-	var missing []string
-	for _, p := range programs {
-		if _, err := find(p); err != nil {
-			missing = append(missing, p)
-		}
-	}
-	return missing
-}
-
-// find looks in the directories of system programs too: not every user has them
-// in PATH.
-func find(program string) (string, error) {
-	if path, err := exec.LookPath(program); err == nil {
-		return path, nil
-	}
-	return exec.LookPath("/usr/sbin/" + program)
-}
-
-// Need skips the test when the environment variable EVBENCH_WITHOUT names opensm. Otherwise it
-// fails the test when OpenSM cannot run, so that a missing OpenSM does not look like agreement.
+// Need is for tests that run OpenSM: in the gate a missing one does not look like agreement.
 func Need(t testing.TB) {
 	t.Helper()
-	if leftOut(os.Getenv("EVBENCH_WITHOUT")) {
-		t.Skip("EVBENCH_WITHOUT names opensm")
-	}
-	if missing := missingPrograms(); len(missing) > 0 {
-		t.Fatalf("%s not installed (packages opensm, ibsim-utils, infiniband-diags); EVBENCH_WITHOUT=opensm leaves this out",
-			strings.Join(missing, ", "))
-	}
-}
-
-func leftOut(names string) bool {
-	return slices.Contains(strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' }), "opensm")
+	need.Programs(t, "opensm", programs...)
 }
 
 // A Result is OpenSM's output for a network.
@@ -247,7 +216,7 @@ func (r *run) args(engine, log string, more ...string) []string {
 }
 
 func (r *run) command(ctx context.Context, program string, args ...string) *exec.Cmd {
-	path, err := find(program)
+	path, err := need.Find(program)
 	if err != nil {
 		path = program // Start says that it is not there
 	}
@@ -255,7 +224,7 @@ func (r *run) command(ctx context.Context, program string, args ...string) *exec
 }
 
 func (r *run) direct(ctx context.Context, program string, args ...string) *exec.Cmd {
-	path, err := find(program)
+	path, err := need.Find(program)
 	if err != nil {
 		path = program
 	}

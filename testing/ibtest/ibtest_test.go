@@ -94,17 +94,6 @@ func TestRouting(t *testing.T) {
 	expect.True(t, err == nil && d > 0 && d <= Limit, "%v, %v", d, err)
 }
 
-// TestNeed tries a machine without programs, and what may be left out.
-func TestNeed(t *testing.T) {
-	expect.True(t, expect.Err(find("no-such-program")) != nil, "found what is not there")
-	for names, want := range map[string]bool{"": false, "mpi": false, "opensmart": false, "opensm": true, "mpi, opensm": true} {
-		expect.Equal(t, leftOut(names), want, "EVBENCH_WITHOUT=%q: opensm left out", names)
-	}
-	if !leftOut(os.Getenv("EVBENCH_WITHOUT")) && len(missingPrograms()) > 0 {
-		t.Errorf("%v not installed", missingPrograms())
-	}
-}
-
 func TestWhatIsWrongIsSaid(t *testing.T) {
 	Need(t)
 	t.Parallel()
