@@ -71,7 +71,7 @@ func HostLines(hosts []Host, position func(rank int) int) (text string) {
 	slices.SortStableFunc(order, func(a, b int) int { return hosts[a].Order - hosts[b].Order })
 	for _, r := range order {
 		h := hosts[r]
-		text += strings.TrimSpace(fmt.Sprintf("# x-host %d %s %d %s", position(r), h.Name, h.Ranks, h.Adapter)) + "\n"
+		text += strings.TrimSpace(fmt.Sprintf("# %s %d %s %d %s", judge.HostKey, position(r), h.Name, h.Ranks, h.Adapter)) + "\n"
 	}
 	return text
 }

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"os"
-
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/answer"
 	"evbench/internal/cmdline"
+	"evbench/scheduler/judge"
 	"evbench/site/ports"
 )
 
@@ -33,20 +32,15 @@ func planPorts(c *cli.Context) error {
 	return p.Answer().WriteText(answerTo(c))
 }
 
-// verifyPorts judges a plan by files of paths alone.
-func verifyPorts(c *cli.Context, name string) error {
+// portsOf reads the paths that a plan by source ports is judged on.
+func portsOf(c *cli.Context, name string, f *judge.File) (*judge.Ports, error) {
 	paths, err := ports.ReadFiles(cmdline.Names(c, "paths")...)
 	if err != nil {
-		return wrongIn("--paths", err)
+		return nil, wrongIn("--paths", err)
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return usage(err)
+	p, err := paths.ForJudge()
+	if err == nil {
+		err = p.On(f)
 	}
-	defer f.Close()
-	r, err := ports.Check(f, paths, c.Int("first"))
-	if err != nil {
-		return wrongIn(name, err)
-	}
-	return judged(c, r.Valid, answer.Document{Answer: r.Answer(name), Text: r.WriteText, Schema: "evbench/verify-ports/1", Fields: r})
+	return p, wrongIn(name, err)
 }

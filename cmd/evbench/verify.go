@@ -23,9 +23,6 @@ import (
 
 func verifyAction(c *cli.Context) error {
 	name := c.Args().First()
-	if c.IsSet("paths") {
-		return verifyPorts(c, name)
-	}
 	if text, is, err := ringIn(c, name); err != nil {
 		return err
 	} else if is {
@@ -39,6 +36,8 @@ func verifyAction(c *cli.Context) error {
 	switch {
 	case c.IsSet("sizes") && !f.Sized():
 		err = usagef("--sizes: %s is of messages of one size", name)
+	case c.IsSet("paths"):
+		o.Ports, err = portsOf(c, name, f)
 	case f.Over != nil:
 		err = tablesOf(c, name, f, &o)
 	default:

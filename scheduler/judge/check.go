@@ -62,6 +62,9 @@ type judge struct {
 	sizes   []Size   // what the pieces of each fragment add up to, likewise
 	needs   float64  // of the busiest link over tables
 	busiest string
+
+	links  []string // of a plan by ports, by name
+	linkOf map[string]int32
 }
 
 func newJudge(f *File, o Options) *judge {
@@ -86,7 +89,7 @@ func newJudge(f *File, o Options) *judge {
 	if f.sized {
 		j.slots = make([][]slot, len(j.wires))
 	}
-	j.Report.ContentionChecked = !j.opt.AllowContention && (j.spines != open || j.over != nil && o.Tables != nil)
+	j.Report.ContentionChecked = !j.opt.AllowContention && (j.spines != open || j.over != nil && o.located())
 	j.noteContention()
 	return j
 }
@@ -182,8 +185,12 @@ func (j *judge) rates(given *topology.Rates) {
 
 func (j *judge) noteContention() {
 	switch {
-	case j.over != nil && j.opt.Tables == nil:
-		j.note("contention not checked: without the tables nothing is known of the links that messages take")
+	case j.over != nil && !j.opt.located():
+		what := "tables"
+		if j.file.ByPorts() {
+			what = "paths"
+		}
+		j.note("contention not checked: without the %s nothing is known of the links that messages take", what)
 	case j.spines != open && j.rate != nil && j.opt.AllowContention:
 		j.note("where cables are slow, messages may share links in long phases; the duration counts that")
 	case j.over == nil && j.spines == open:

@@ -120,11 +120,15 @@ type File struct {
 	Rates    topology.Rates // of slow cables, as stated
 
 	stated map[string]string // covered lines
+	hosts  []string          // lines x-host
 	sized  bool
 }
 
 // Sized reports whether the plan is one of fragments that differ in size, which have a start and no phase.
 func (f *File) Sized() bool { return f.sized }
+
+// ByPorts reports whether the plan is one over paths that were probed, by source ports.
+func (f *File) ByPorts() bool { return f.stated["paths"] != "" }
 
 // Servers returns how many servers, or adapters of hosts, a plan is for.
 func (f *File) Servers() int {

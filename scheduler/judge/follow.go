@@ -31,7 +31,9 @@ func (j *judge) overTables() {
 	j.ideal = slices.Max(ends)
 	t := j.opt.Tables
 	if t == nil {
-		j.wires = make([]load, 2*s)
+		if j.wires = make([]load, 2*s); j.opt.Ports != nil {
+			j.overPorts(j.opt.Ports)
+		}
 		return
 	}
 	j.wires = make([]load, 2*s+len(t.owner))
@@ -60,7 +62,10 @@ func (j *judge) way(i int32, src, dst seat) []int32 {
 		j.took = j.pieces[i].Bytes
 	}
 	t := j.opt.Tables
-	if j.over == nil || t == nil {
+	switch {
+	case j.over != nil && j.opt.Ports != nil:
+		return j.leaving(i, j.opt.Ports, src, dst)
+	case j.over == nil || t == nil:
 		return nil
 	}
 	way := t.walk(t.Nodes[src.rank], t.Nodes[dst.rank])

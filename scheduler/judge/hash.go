@@ -13,7 +13,7 @@ import (
 // hash returns "sha256:" and the digest of the canonical text: the header lines that it covers, then the rows.
 func (j *judge) hash() string {
 	w := newLineWriter(j.tree, j.file.Servers())
-	w.ports = j.file.stated["paths"] != ""
+	w.ports = j.file.ByPorts()
 	if j.file.sized {
 		columns := forms[j.file.Form].started
 		return digest(j.head(), len(j.pieces), func(b []byte, i int) []byte { return pieceLine(b, w, columns, &j.pieces[i]) })

@@ -32,6 +32,7 @@ type header struct {
 	switches    []string // what a network calls them, after our name
 	cables      []string // our name of a parallel cable and its ports in a network
 	slow        []string // a server or a link, and its share of the link rate
+	hosts       []string // the number of a server, and its host
 
 	// where names the place of a key in the file, for errors.
 	where func(key string) string
@@ -42,7 +43,7 @@ func (h *header) wrong(key, format string, args ...any) error {
 }
 
 func (h *header) apply(f *File) (err error) {
-	f.Schedule, f.Hash, f.Routing = h.schedule, h.hash, cmp.Or(h.routing, "pinned")
+	f.Schedule, f.Hash, f.Routing, f.hosts = h.schedule, h.hash, cmp.Or(h.routing, "pinned"), h.hosts
 	f.Sizes, f.Window, f.sized = h.sizes, max(1, h.window), f.Form == 2 || f.Form > 2 && h.sizes != ""
 	if f.Form == 3 || f.stated["hosts"] != "" {
 		f.Over, err = newOver(f.stated)

@@ -56,7 +56,9 @@ const (
 	RepeatedBytes      Kind = "repeated-bytes"         // bytes of a fragment that two pieces carry, or that it does not have
 	WrongSizes         Kind = "wrong-sizes"            // the stated hash of the sizes is not that of the pieces
 	WrongTime          Kind = "wrong-time"             // the stated time is not that of the plan
-	Undelivered        Kind = "undelivered"            // a message that the tables do not deliver, or not as many as stated
+	Undelivered        Kind = "undelivered"            // a message that the tables, or its port, do not deliver, or not as many as stated
+	NoSuchPort         Kind = "no-such-port"           // a source port whose path nobody has asked for
+	MissingPort        Kind = "missing-port"           // a message between two switches without a source port
 	OtherTables        Kind = "other-tables"           // the plan was made for other tables
 )
 
@@ -77,6 +79,8 @@ type Options struct {
 	Live *topology.Tree
 	// Tables are those that a plan over tables is judged on (File.On); nil: only who sends to whom, and when, is judged.
 	Tables *Tables
+	// Ports are the paths that a plan by source ports is judged on.
+	Ports *Ports
 	// Sizes are those for which a plan of fragments of unequal size was made; nil: coverage is held against the stated hash.
 	Sizes []Size
 }

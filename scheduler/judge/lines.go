@@ -81,7 +81,7 @@ func (r *reader) end() error {
 	}
 	r.path = portForm
 	switch {
-	case f.Over != nil && f.stated["paths"] == "":
+	case f.Over != nil && !f.ByPorts():
 		r.path = noForm
 	case f.Over == nil:
 		r.path = pathFormOf(f.Tree.Shape)
@@ -148,7 +148,7 @@ func (r *reader) keyed(fields []string) (key, value string, err error) {
 	}
 	key, value = fields[0], strings.Join(fields[1:], " ")
 	switch first, again := r.at[key]; {
-	case key == SwitchKey || key == CableKey || key == SlowKey:
+	case key == SwitchKey || key == CableKey || key == SlowKey || key == HostKey:
 		return key, value, nil
 	case strings.HasPrefix(key, "x-"):
 		return "", "", nil
@@ -206,6 +206,8 @@ func (h *header) value(key, value string) (err error) {
 		h.switches = append(h.switches, value)
 	case CableKey:
 		h.cables = append(h.cables, value)
+	case HostKey:
+		h.hosts = append(h.hosts, value)
 	case SlowKey:
 		h.slow = append(h.slow, value)
 	}
@@ -214,11 +216,13 @@ func (h *header) value(key, value string) (err error) {
 
 // SwitchKey is the key of the lines "x-switch leaf0 NAME" with the network's names of switches, and
 // CableKey of the lines "x-cable leaf0-spine3/1 16 2" with the ports at the ends of parallel cables. SlowKey is that of the
-// lines "x-slow server5 0.32" and "x-slow leaf0-spine1 0.5" with the shares of the link rate of slower cables.
+// lines "x-slow server5 0.32" and "x-slow leaf0-spine1 0.5" with the shares of the link rate of slower cables,
+// HostKey that of "x-host 3 NAME …", which names a host.
 const (
 	SwitchKey = "x-switch"
 	CableKey  = "x-cable"
 	SlowKey   = "x-slow"
+	HostKey   = "x-host"
 )
 
 func number(key, value string) (*int, error) {

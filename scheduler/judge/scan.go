@@ -25,7 +25,7 @@ func (j *judge) scan() {
 		}
 		j.endPhase()
 	}
-	if j.over == nil && j.spines == open || j.over != nil && j.opt.Tables == nil {
+	if j.over == nil && j.spines == open || j.over != nil && !j.opt.located() {
 		j.Report.Duration = 0
 	}
 	if d := j.Report.Duration; d > 0 {

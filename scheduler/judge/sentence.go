@@ -66,7 +66,7 @@ func (x repeated) String() string {
 // String names one direction of a link: "leaf0-spine3 (up)", over tables the port by which messages leave: "s1_0/5".
 func (x wireText) String() string {
 	if x.over != nil {
-		return x.opt.Tables.name(int32(x.wire) - int32(2*x.Report.Servers))
+		return x.linkName(x.wire)
 	}
 	return wireName(x.tree, x.wire)
 }

@@ -12,6 +12,7 @@ import (
 	"evbench/internal/answer"
 	"evbench/scheduler"
 	"evbench/scheduler/balance"
+	"evbench/scheduler/judge"
 	"evbench/scheduler/order"
 )
 
@@ -43,13 +44,7 @@ func NewExchange(p *Paths) (*Exchange, error) {
 			continue
 		}
 		var links []int32
-		before := fmt.Sprint("switch ", group[r.Src])
-		for _, h := range r.Hops {
-			key := p.hopName(h[0])
-			if bySwitch {
-				key = before + " to " + key
-				before = p.hopName(h[0])
-			}
+		for _, key := range p.links(r, group, bySwitch) {
 			l, ok := number[key]
 			if !ok {
 				l = int32(2*n + len(number))
@@ -66,6 +61,38 @@ func NewExchange(p *Paths) (*Exchange, error) {
 		x.Links = append(x.Links, scheduler.LinkOf(1))
 	}
 	return x, x.complete()
+}
+
+// links names the links of a known row, by the switches of all hosts.
+func (p *Paths) links(r Row, group []int, bySwitch bool) []string {
+	out, before := make([]string, len(r.Hops)), fmt.Sprint("switch ", group[r.Src])
+	for i, h := range r.Hops {
+		out[i] = p.hopName(h[0])
+		if bySwitch {
+			out[i], before = before+" to "+out[i], out[i]
+		}
+	}
+	return out
+}
+
+// ForJudge are the paths as the judge of a plan takes them.
+func (p *Paths) ForJudge() (*judge.Ports, error) {
+	bySwitch, err := p.namesSwitches()
+	if err != nil {
+		return nil, err
+	}
+	j, group := &judge.Ports{Sum: p.sum(), Ways: map[[3]int][]string{}}, p.groupOf()
+	for _, h := range p.Hosts {
+		j.Hosts = append(j.Hosts, fmt.Sprint(h.Name, " ", h.Addr))
+	}
+	for _, r := range p.Rows {
+		var way []string
+		if r.Known() {
+			way = p.links(r, group, bySwitch)
+		}
+		j.Ways[[3]int{r.Src, r.Dst, r.Port}] = way
+	}
+	return j, nil
 }
 
 // complete refuses an exchange with a message of no known path.
@@ -186,7 +213,7 @@ func (x *Exchange) fullest(loads []int32) (most int, name string) {
 // Write writes a plan file of form 4 over paths by ports: a row "phase src dst port" for each message, hosts by number.
 func (p *Plan) Write(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "# evbench plan 4\n# hosts %d\n# paths sha256:%s\n", p.x.Hosts, p.x.of.sum())
+	fmt.Fprintf(out, judge.First+"\n# hosts %d\n# paths %s\n", p.x.Hosts, p.x.of.sum())
 	for i, h := range p.x.of.Hosts {
 		fmt.Fprintf(out, "# x-host %d %s %s\n", i, h.Name, h.Addr)
 	}
@@ -211,11 +238,11 @@ func (p *Plan) port(m int) int {
 	return p.x.ports[m][p.Path[m]]
 }
 
-// sum names the content of paths.
+// sum names the content of paths, as a plan states it.
 func (p *Paths) sum() string {
 	h := sha256.New()
 	_ = p.Write(h) // a hash takes all
-	return fmt.Sprintf("%x", h.Sum(nil))
+	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
 // near is how much above the least time over its ports a plan is good.

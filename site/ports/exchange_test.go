@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
+	"evbench/scheduler/judge"
 	"evbench/testing/expect"
 )
 
@@ -30,11 +32,22 @@ func TestPlan(t *testing.T) {
 			expect.Must(t, paths.Write(&file))
 			phases, most := secondVersion(t, plan.String(), file.String(), size[0])
 			expect.True(t, most <= 1 && phases == p.Phases, "a link carries %d messages in a phase, %d phases for %d", most, phases, p.Phases)
-			r := expect.Value(Check(&plan, paths, 5))(t)
-			expect.True(t, r.Valid && !r.OtherFile && r.Phases == p.Phases, "%+v", r)
+			r := expect.Value(check(t, plan.String(), paths))(t)
+			expect.True(t, r.Valid && len(r.Notes) == 0 && r.Phases == p.Phases && r.Duration == p.Steps, "%+v", r)
 			expect.True(t, p.Steps >= p.Least && p.Steps <= max(p.Least+1, near*p.Least), "%+v", p.Figures)
 		})
 	}
+}
+
+// check has the judge read a plan.
+func check(t testing.TB, plan string, paths *Paths) (*judge.Report, error) {
+	t.Helper()
+	f, err := judge.Read(strings.NewReader(plan))
+	if err != nil {
+		return nil, err
+	}
+	p := expect.Value(paths.ForJudge())(t)
+	return judge.Check(f, judge.Options{Ports: p, First: 100}), p.On(f)
 }
 
 // secondVersion returns the phases of a plan and the most messages of a link or host in one of them.
@@ -97,6 +110,18 @@ func TestNamesSwitches(t *testing.T) {
 	expect.True(t, err != nil && strings.Contains(err.Error(), "switches answer from the interface of the way back"), "%v", err)
 }
 
+// offences are the sentences of a judgement, its notes among them, or the error.
+func offences(r *judge.Report, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	said := slices.Clone(r.Notes)
+	for _, o := range r.Offences {
+		said = append(said, o.Text)
+	}
+	return strings.Join(said, "\n")
+}
+
 // TestCheck: what is wrong with a plan is named.
 func TestCheck(t *testing.T) {
 	paths := surveyed(t, 6, 2, 2)
@@ -109,24 +134,20 @@ func TestCheck(t *testing.T) {
 	}
 	w := strings.Fields(lines[row])
 	for _, test := range []struct{ name, old, new, want string }{
-		{"missing", lines[row], "", "1 of 30 messages are missing"},
-		{"twice", lines[row], lines[row] + "\n" + lines[row], "is sent twice, or to itself"},
-		{"foreign port", lines[row], strings.Join(append(w[:3:3], "1"), " "), "leaves from port 1, which nobody has asked about"},
-		{"no port", lines[row], strings.Join(append(w[:3:3], "-"), " "), "has no port, and both are not behind one switch"},
-		{"another file", "sha256:", "sha256:0", ""},
-		{"other hosts", "# hosts 6", "# hosts 7", "line 2: the plan is for 7 hosts, the paths are for 6"},
-		{"another host", "node3 10.0.3.1", "node3 10.0.9.1", "line 7: the plan has host 3 node3 at 10.0.9.1, which is another host in the paths"},
-		{"no number", lines[row], "x", "1 words; a row is: phase src dst port"},
-		{"another file form", "plan 4", "plan 1", `a plan over paths by ports begins with "# evbench plan 4"`},
+		{"missing", lines[row], "", "never sends to server"},
+		{"twice", lines[row], lines[row] + "\n" + lines[row], " again, after phase "},
+		{"foreign port", lines[row], strings.Join(append(w[:3:3], "1"), " "), " from port 1, which nobody has asked about"},
+		{"no port", lines[row], strings.Join(append(w[:3:3], "-"), " "), " from no port, and both are not behind one switch"},
+		{"another file", "sha256:", "sha256:0", "the plan was made for another paths file: older or newer than this one"},
+		{"other hosts", "# hosts 6", "# hosts 7", "the plan is for 7 hosts, the paths are for 6"},
+		{"another host", "node3 10.0.3.1", "node3 10.0.9.1", "the plan has host 3 node3 10.0.9.1, which is another host in the paths"},
+		{"no number", lines[row], "x", `"x": phase is not a number`},
+		{"another file form", "plan 4", "plan 1", `unknown header "hosts"`},
+		{"whole", "", "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r, err := Check(strings.NewReader(strings.Replace(text.String(), test.old, test.new, 1)), paths, 5)
-			said := strings.Join(r.Offences, "\n")
-			if err != nil {
-				said = err.Error()
-			}
-			expect.True(t, strings.Contains(said, test.want), "%q, want %q", said, test.want)
-			expect.Equal(t, r.OtherFile, test.name == "another file", "another file")
+			said := offences(check(t, strings.Replace(text.String(), test.old, test.new, 1), paths))
+			expect.True(t, strings.Contains(said, test.want) && (said == "" || test.want != ""), "%q, want %q", said, test.want)
 		})
 	}
 	first := strings.NewReplacer(" 1 ", " 0 ").Replace(text.String())
@@ -135,8 +156,8 @@ func TestCheck(t *testing.T) {
 	for k := 1; k < 40; k++ { // all in one phase
 		crowded = strings.ReplaceAll(crowded, fmt.Sprintf("\n%d ", k), "\n0 ")
 	}
-	r := expect.Value(Check(strings.NewReader(crowded), paths, 100))(t)
-	expect.True(t, !r.Valid && strings.Contains(strings.Join(r.Offences, "\n"), " share 17"), "%+v", r)
+	said := offences(check(t, crowded, paths))
+	expect.True(t, strings.Contains(said, "172.16.0.1 carries server") && strings.Contains(said, " receives from server") && strings.Contains(said, " and to server"), "%s", said)
 }
 
 // Some paths are no exchange: unknown ones and sprayed ones are named.

@@ -126,6 +126,11 @@ func proof(r *judge.Report) []string {
 func verifiedOver(name string, r *judge.Report) answer.Finding {
 	f := answer.Finding{Text: name + " is valid", Place: answer.At}
 	switch b := r.Bound; {
+	case b == nil && r.ContentionChecked:
+		f.Text = fmt.Sprintf("%s is a plan without contention over these paths, in %s", name, show.Plural(r.Phases, "phase", "phases"))
+	case b == nil && r.File.ByPorts():
+		f.Text = fmt.Sprintf("in %s each message has one phase, and a host sends and receives one message at a time", name)
+		f.Doubts = []answer.Doubt{{Text: "whether messages share links is not known without the paths", Remedy: "give them (--paths FILE)"}}
 	case b == nil:
 		what := "message has one phase, and a host sends and receives one message at a time"
 		if r.File.Sized() {

@@ -1,0 +1,81 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	"evbench/topology"
+)
+
+// Ports are the paths that source ports lead over, as they were asked for: those on which a plan by ports is judged.
+type Ports struct {
+	Sum   string   // digest of the paths, which the plan states
+	Hosts []string // name and address of each rank
+	// Ways are the links between the hosts of a message, by name: by source, destination and port, 0 for none. A port whose way
+	// is not known, or has several, has nil.
+	Ways map[[3]int][]string
+}
+
+// On says why a plan is none by these ports, between these hosts; nil: it is one.
+func (p *Ports) On(f *File) error {
+	switch {
+	case f.Over == nil || !f.ByPorts():
+		return fmt.Errorf("is no plan over paths by ports, which has a line %q", "# paths")
+	case f.Servers() != len(p.Hosts):
+		return fmt.Errorf("the plan is for %d hosts, the paths are for %d", f.Servers(), len(p.Hosts))
+	}
+	for _, line := range f.hosts {
+		number, host, _ := strings.Cut(line, " ")
+		if i, ok := count(number); !ok || int(i) >= len(p.Hosts) || p.Hosts[i] != host {
+			return fmt.Errorf("the plan has host %s, which is another host in the paths", shorten([]byte(line)))
+		}
+	}
+	return nil
+}
+
+// overPorts prepares a plan over paths by ports.
+func (j *judge) overPorts(p *Ports) {
+	j.linkOf = map[string]int32{}
+	for _, way := range p.Ways {
+		for _, name := range way {
+			if _, there := j.linkOf[name]; !there {
+				j.linkOf[name] = int32(len(j.links))
+				j.links = append(j.links, name)
+			}
+		}
+	}
+	j.wires = append(j.wires, make([]load, len(j.links))...)
+	if j.file.stated["paths"] != p.Sum {
+		j.note("the plan was made for another paths file: older or newer than this one")
+	}
+}
+
+// leaving is the links of a message from its source port, until the next call.
+func (j *judge) leaving(i int32, p *Ports, src, dst seat) (out []int32) {
+	m := &j.messages[i]
+	way, there := p.Ways[[3]int{int(src.rank), int(dst.rank), m.Port()}]
+	switch {
+	case !there && m.Port() == 0:
+		j.message(MissingPort, i, "server%d sends to server%d from no port, and both are not behind one switch", m.Src, m.Dst)
+	case !there:
+		j.message(NoSuchPort, i, "server%d sends to server%d from port %d, which nobody has asked about", m.Src, m.Dst, m.Port())
+	case way == nil:
+		j.message(Undelivered, i, "server%d sends to server%d from port %d, whose path is not known or has several", m.Src, m.Dst, m.Port())
+	}
+	for _, name := range way {
+		out = append(out, j.linkOf[name])
+	}
+	return out
+}
+
+// linkName is the name of a link of a plan that has no tree.
+func (j *judge) linkName(w topology.Wire) string {
+	l := int32(w) - int32(2*j.Report.Servers)
+	if j.opt.Ports != nil {
+		return j.links[l]
+	}
+	return j.opt.Tables.name(l)
+}
+
+// located reports whether the links of messages are known, in a plan that has no tree.
+func (o Options) located() bool { return o.Tables != nil || o.Ports != nil }
