@@ -133,7 +133,13 @@ func askPorts(ctx context.Context, c *cli.Context, s *scenario.Scenario, bar *li
 	if err != nil {
 		return found, err
 	}
-	o := ports.Options{Ports: c.Int("ports"), Seed: c.Uint64("seed"), Gap: c.Duration("gap")}
+	o := ports.Options{Ports: c.Int("ports"), Seed: c.Uint64("seed"), Gap: c.Duration("gap"), Both: c.IsSet("both")}
+	switch {
+	case c.Int("both") == port:
+		return found, usagef("--both %d: the workers that ask listen on it; give another one", port)
+	case o.Both:
+		port = c.Int("both")
+	}
 	questions, least := ports.Estimate(len(hosts), o)
 	bar.Line(fmt.Sprintf("asking for %d ports between each two of %d hosts: about %d questions, %s where switches answer at once",
 		o.Ports, len(hosts), questions, least.Round(10*time.Millisecond)))

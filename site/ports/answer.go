@@ -87,7 +87,7 @@ func (s Survey) Answer(early error) answer.Answer {
 // first names the first row of a kind.
 func (s Survey) first(kind func(Row) bool) string {
 	r := s.Paths.Rows[slices.IndexFunc(s.Paths.Rows, kind)]
-	return fmt.Sprintf("%s to %s from port %d", s.Paths.Hosts[r.Src].Name, s.Paths.Hosts[r.Dst].Name, r.Port)
+	return s.Paths.name(r)
 }
 
 // WriteText lists the hosts that are behind one switch.

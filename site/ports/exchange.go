@@ -2,6 +2,7 @@ package ports
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -20,14 +21,19 @@ import (
 type Exchange struct {
 	*scheduler.Problem
 	of    *Paths
-	ports [][]int  // of each message, by src·Hosts + dst, the port of each candidate
+	ports [][]int  // of each message, by src·Hosts + dst, the port of each candidate, as in Row
 	names []string // of links from 2·Hosts on
+	both  bool     // the messages of two hosts take candidates of one number: see NewBoth
 }
 
 // NewExchange makes the links of paths from the answers of switches. A switch that answers from the interface by which a
 // packet came names a link; where all packets through a switch are answered from one address, a link is what stands
 // between two such addresses, and cables in parallel are one.
 func NewExchange(p *Paths) (*Exchange, error) {
+	return newExchange(p, func(r Row) bool { return r.Port >= 0 })
+}
+
+func newExchange(p *Paths, takes func(Row) bool) (*Exchange, error) {
 	bySwitch, err := p.namesSwitches()
 	if err != nil {
 		return nil, err
@@ -40,7 +46,7 @@ func NewExchange(p *Paths) (*Exchange, error) {
 		if r.Sprayed() {
 			return nil, fmt.Errorf("%s: packets of the port took several ways, so no port chooses a path here", p.name(r))
 		}
-		if !r.Known() {
+		if !r.Known() || !takes(r) {
 			continue
 		}
 		var links []int32
@@ -90,6 +96,10 @@ func (p *Paths) ForJudge() (*judge.Ports, error) {
 		if r.Known() {
 			way = p.links(r, group, bySwitch)
 		}
+		if r.Port < 0 { // no port of Dst is one of Src: see draw
+			j.Ways[[3]int{r.Src, r.Dst, -r.Port}] = way
+			continue
+		}
 		j.Ways[[3]int{r.Src, r.Dst, r.Port}] = way
 	}
 	return j, nil
@@ -112,7 +122,7 @@ func (x *Exchange) complete() error {
 }
 
 func (p *Paths) name(r Row) string {
-	return fmt.Sprintf("%s to %s from port %d", p.Hosts[r.Src].Name, p.Hosts[r.Dst].Name, r.Port)
+	return fmt.Sprintf("%s to %s from port %s", p.Hosts[r.Src].Name, p.Hosts[r.Dst].Name, p.portText(r.Port))
 }
 
 func (p *Paths) hopName(a netip.Addr) string {
@@ -193,7 +203,12 @@ type Plan struct {
 
 // Plan plans the exchange; steps bound the search, 0: as package order does.
 func (x *Exchange) Plan(steps int) *Plan {
-	p := &Plan{Plan: balance.Make(x.Problem, steps), x: x}
+	p := &Plan{x: x}
+	if x.both {
+		p.Plan = x.planBoth(steps)
+	} else {
+		p.Plan = balance.Make(x.Problem, steps)
+	}
 	plain, chosen := order.New(x.Problem, make([]uint8, x.Hosts*x.Hosts)), order.New(x.Problem, p.Path)
 	p.Figures = Figures{Hosts: x.Hosts, Steps: chosen.Time(p.Plan), Least: math.Ceil(x.Least().Time - 1e-6), Linear: plain.Time(plain.LinearShift())}
 	p.Fullest, p.FullestLink = x.fullest(plain.Loads())
@@ -212,12 +227,15 @@ func (x *Exchange) fullest(loads []int32) (most int, name string) {
 
 // Write writes a plan file of form 4 over paths by ports: a row "phase src dst port" for each message, hosts by number.
 func (p *Plan) Write(w io.Writer) error {
-	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, judge.First+"\n# hosts %d\n# paths %s\n", p.x.Hosts, p.x.of.sum())
+	out, sum := bufio.NewWriter(w), sha256.New()
+	fmt.Fprintf(out, "%s\n# x-port %d\n", judge.First, p.x.of.Port)
+	fmt.Fprintf(io.MultiWriter(out, sum), "# hosts %d\n# paths %s\n", p.x.Hosts, p.x.of.sum())
 	for i, h := range p.x.of.Hosts {
 		fmt.Fprintf(out, "# x-host %d %s %s\n", i, h.Name, h.Addr)
 	}
+	p.spares(out)
 	fmt.Fprintf(out, "# schedule balance\n# phases %d\n", p.Phases)
+	var rows bytes.Buffer
 	first, in := p.ByPhase()
 	for phase := range p.Phases {
 		for _, m := range in[first[phase]:first[phase+1]] {
@@ -225,17 +243,21 @@ func (p *Plan) Write(w io.Writer) error {
 			if n := p.port(int(m)); n != None {
 				port = fmt.Sprint(n)
 			}
-			fmt.Fprintf(out, "%d %d %d %s\n", phase, int(m)/p.x.Hosts, int(m)%p.x.Hosts, port)
+			fmt.Fprintf(&rows, "%d %d %d %s\n", phase, int(m)/p.x.Hosts, int(m)%p.x.Hosts, port)
 		}
 	}
+	sum.Write(rows.Bytes())
+	fmt.Fprintf(out, "# hash sha256:%x\n%s", sum.Sum(nil), rows.Bytes())
 	return out.Flush()
 }
 
+// port is that of a message, on the way back of a connection that of the connection.
 func (p *Plan) port(m int) int {
-	if p.Path == nil {
-		return p.x.ports[m][0]
+	i := 0
+	if p.Path != nil {
+		i = int(p.Path[m])
 	}
-	return p.x.ports[m][p.Path[m]]
+	return max(p.x.ports[m][i], -p.x.ports[m][i])
 }
 
 // sum names the content of paths, as a plan states it.

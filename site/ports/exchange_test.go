@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"evbench/scheduler/judge"
 	"evbench/testing/expect"
@@ -120,6 +121,57 @@ func offences(r *judge.Report, err error) string {
 		said = append(said, o.Text)
 	}
 	return strings.Join(said, "\n")
+}
+
+// TestBoth: where a connection serves both directions, both messages of two hosts have one port, and a second version and
+// the judge agree that no link carries two messages in a phase.
+func TestBoth(t *testing.T) {
+	for _, size := range [][3]int{{6, 2, 2}, {16, 4, 4}, {24, 6, 4}} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			f := fake{hosts: size[0], onLeaf: size[1], spines: size[2]}
+			s, err := Run(t.Context(), f.list(), 7000, Options{Ports: 4, Seed: 1, Both: true}, f.ask)
+			expect.Must(t, err)
+			s.Paths.Time = time.Unix(1, 0)
+			p := expect.Value(NewBoth(&s.Paths))(t).Plan(0)
+			var plan, file bytes.Buffer
+			expect.Must(t, p.Write(&plan))
+			expect.Must(t, s.Paths.Write(&file))
+			port := map[string]string{}
+			for line := range strings.Lines(plan.String()) {
+				if w := strings.Fields(line); w[0] != "#" && number(t, w[1]) < number(t, w[2]) {
+					port[w[1]+" "+w[2]] = w[3]
+				}
+			}
+			back := ""
+			for line := range strings.Lines(plan.String()) {
+				w := strings.Fields(line)
+				if w[0] != "#" && number(t, w[1]) > number(t, w[2]) {
+					expect.Equal(t, w[3], port[w[2]+" "+w[1]], "both ways of %s", line)
+					line = fmt.Sprintf("%s %s %s %s\n", w[0], w[1], w[2], strings.Replace("7000:"+w[3], "7000:-", "-", 1))
+				}
+				back += line
+			}
+			phases, most := secondVersion(t, back, file.String(), size[0])
+			expect.True(t, most <= 1 && phases == p.Phases && p.Steps <= max(p.Least+2, 1.15*p.Least), "a link carries %d messages in a phase, %d phases, %+v", most, phases, p.Figures)
+			r := expect.Value(check(t, plan.String(), expect.Value(Read(&file))(t)))(t)
+			expect.True(t, r.Valid && len(r.Notes) == 0 && r.Phases == p.Phases, "%+v", r)
+		})
+	}
+}
+
+// TestOf: hosts in another order, some alone, and which are not there or twice.
+func TestOf(t *testing.T) {
+	p := expect.Value(Read(strings.NewReader(small + "c a 7000:20002 172.16.0.9\n")))(t)
+	of := expect.Value(p.Of([]string{"c.net", "10.0.0.1"}))(t)
+	expect.True(t, strings.HasSuffix(written(t, of), "\nc a 7000:20002 172.16.0.9\na c 20001 172.16.0.1 *\na c 20002 172.16.0.1|172.16.0.3 172.16.0.8\n"), "%s", written(t, of))
+	for _, test := range [][]string{
+		{"a x", "host x: is not among the 3 of the paths, such as a"},
+		{"a A", "host A: is there twice; paths lead to one port of a host, so it has one rank"},
+		{"a", "an exchange needs two hosts or more"},
+	} {
+		_, err := p.Of(strings.Fields(test[0]))
+		expect.True(t, err != nil && err.Error() == test[1], "%v, want %s", err, test[1])
+	}
 }
 
 // TestCheck: what is wrong with a plan is named.

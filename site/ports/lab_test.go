@@ -91,7 +91,7 @@ func TestPathsAgreeWithSwitches(t *testing.T) {
 	for name, o := range map[string]topology.Options{"two levels": {Ports: 4, Leaves: 4}, "three levels": {Ports: 2, Leaves: 2, Pods: 2}} {
 		t.Run(name, func(t *testing.T) {
 			n := start(t, o, routing.ECMP, lab.HashHeaders, topology.Link{Leaf: 0, Spine: 1})
-			s, err := Run(t.Context(), n.hosts, 7000, Options{Ports: 2, Seed: 3}, n.ask)
+			s, err := Run(t.Context(), n.hosts, 7000, Options{Ports: 2, Seed: 3, Both: true}, n.ask)
 			expect.Must(t, err)
 			f := s.Fields("")
 			expect.True(t, f.Missing+f.Sprayed == 0 && len(s.Failed) == 0 && f.Known > 0, "%+v", f)
@@ -107,11 +107,15 @@ func TestPathsAgreeWithSwitches(t *testing.T) {
 // walk asks one switch after the other for the next hop of a header, and returns the addresses of the interfaces on the way.
 func (n network) walk(t *testing.T, r Row) string {
 	t.Helper()
+	sport, dport := r.Port, 7000
+	if r.Port < 0 {
+		sport, dport = 7000, -r.Port
+	}
 	at, from := n.tree.Leaf(r.Src), n.Name(n.Server(r.Src))
 	var out []string
 	for at != n.tree.Leaf(r.Dst) {
 		said := n.command(t, lab.Node(at), "ip", "route", "get", n.hosts[r.Dst].Addr.String(), "from", n.hosts[r.Src].Addr.String(), "iif", from,
-			"ipproto", "tcp", "sport", fmt.Sprint(r.Port), "dport", "7000")
+			"ipproto", "tcp", "sport", fmt.Sprint(sport), "dport", fmt.Sprint(dport))
 		_, rest, _ := strings.Cut(said, " dev ")
 		iface := strings.Fields(rest)[0]
 		next := -1

@@ -50,7 +50,9 @@ type Host struct {
 // A Row is the path from one host to another, both by number, from a source port.
 type Row struct {
 	Src, Dst int
-	Port     int // None: the two are behind one switch, and all ports lead the same way
+	// Port is that of Src. None: the two are behind one switch, and all ports lead the same way. Below 0: the way back of a
+	// connection of Dst from that port, so Src's is the destination port of Paths.
+	Port int
 	// Hops are the switches after that of the source.
 	Hops []Hop
 }
@@ -107,11 +109,7 @@ func (p *Paths) Write(w io.Writer) error {
 		fmt.Fprintf(out, "# hop %s %s\n", a, p.Names[a])
 	}
 	for _, r := range p.Rows {
-		port := noPort
-		if r.Port != None {
-			port = strconv.Itoa(r.Port)
-		}
-		fmt.Fprintf(out, "%s %s %s", p.Hosts[r.Src].Name, p.Hosts[r.Dst].Name, port)
+		fmt.Fprintf(out, "%s %s %s", p.Hosts[r.Src].Name, p.Hosts[r.Dst].Name, p.portText(r.Port))
 		for _, h := range r.Hops {
 			fmt.Fprintf(out, " %s", h)
 		}
@@ -245,12 +243,9 @@ func (p *parser) row(words []string) error {
 	if r.Src == r.Dst {
 		return fmt.Errorf("host %s: a path to itself", words[0])
 	}
-	if words[2] != noPort {
-		port, err := readPort(words[2])
-		if err != nil {
-			return err
-		}
-		r.Port = port
+	var err error
+	if r.Port, err = p.paths.readFrom(words[2]); err != nil {
+		return err
 	}
 	for _, w := range words[3:] {
 		hop, err := readHop(w)
@@ -269,6 +264,33 @@ func (p *parser) row(words []string) error {
 	p.seen[key] = true
 	p.paths.Rows = append(p.paths.Rows, r)
 	return nil
+}
+
+// portText is the form of Row.Port in files: of the way back "7000:20001", from the destination port to the other.
+func (p *Paths) portText(port int) string {
+	switch {
+	case port == None:
+		return noPort
+	case port < 0:
+		return fmt.Sprintf("%d:%d", p.Port, -port)
+	}
+	return strconv.Itoa(port)
+}
+
+// readFrom reads that form.
+func (p *Paths) readFrom(text string) (int, error) {
+	if text == noPort {
+		return None, nil
+	}
+	from, to, back := strings.Cut(text, ":")
+	if !back {
+		return readPort(text)
+	}
+	port, err := readPort(to)
+	if err == nil && from != strconv.Itoa(p.Port) {
+		err = fmt.Errorf("port %q: the way back of a connection leaves from its destination port, which the header has as %d", text, p.Port)
+	}
+	return -port, err
 }
 
 func readPort(text string) (int, error) {
@@ -328,8 +350,7 @@ func merge(a, b *Paths) (*Paths, error) {
 			continue
 		}
 		if moved(was, r) {
-			return nil, fmt.Errorf("%s to %s from port %d takes another path than in the one before: ask again with evbench paths",
-				out.Hosts[r.Src].Name, out.Hosts[r.Dst].Name, r.Port)
+			return nil, fmt.Errorf("%s takes another path than in the one before: ask again with evbench paths", out.name(r))
 		}
 	}
 	slices.SortFunc(out.Rows, compareRows)

@@ -59,6 +59,7 @@ func (f *fake) ask(_ context.Context, trails [][]wire.Trail, gap time.Duration) 
 }
 
 func (f *fake) follow(src, dst int, t wire.Trail) (s wire.Seen) {
+	to := netip.MustParseAddrPort(t.To)
 	if f.taken[t.Port] {
 		return wire.Seen{InUse: true}
 	}
@@ -72,7 +73,11 @@ func (f *fake) follow(src, dst int, t wire.Trail) (s wire.Seen) {
 			s.Reached = true
 			return s
 		}
-		spine := f.hop(src, dst, t.Port)
+		from := t.Port
+		if to.Port() != 7000 { // the way back of a connection from there
+			from = -int(to.Port())
+		}
+		spine := f.hop(src, dst, from)
 		hop := fmt.Sprintf("172.16.%d.%d", src/f.onLeaf, spine)
 		if ttl == 3 {
 			hop = fmt.Sprintf("172.17.%d.%d", dst/f.onLeaf, spine)
@@ -164,6 +169,7 @@ func TestRead(t *testing.T) {
 		{"foreign host", "a b -", "a x -", "line 9: host x: is not in the header"},
 		{"itself", "a b -", "a a -", "line 9: host a: a path to itself"},
 		{"port", "20001", "70000", `line 10: port "70000": must be 1..65535`},
+		{"way back", "20001", "7001:20001", `line 10: port "7001:20001": the way back of a connection leaves from its destination port, which the header has as 7000`},
 		{"port twice", "20002", "20001", "line 11: a c 20001: is there twice"},
 		{"hop", "172.16.0.8", "spine1", `line 11: hop "spine1": is no address, nor * (no answer), nor a|b (answers that disagree)`},
 		{"near, with hops", "a b -", "a b - 172.16.0.1", "line 9: a row without a port has no hops: the two hosts are behind one switch"},

@@ -15,7 +15,10 @@ import (
 // Options of a Survey.
 type Options struct {
 	Ports int // of each host to each other one
-	Seed  uint64
+	// Both asks for the ways back of the connections, too: some programs send over one connection in both directions. The
+	// destination port must then be free on all hosts.
+	Both bool
+	Seed uint64
 	// Gap is the time between two questions of a host at the start. 0: the least.
 	Gap time.Duration
 	// Tell gets the state after each round; nil is allowed.
@@ -138,8 +141,10 @@ type surveying struct {
 func Run(ctx context.Context, hosts []Host, port int, o Options, ask Ask) (Survey, error) {
 	s := &surveying{Survey: &Survey{Paths: Paths{Protocol: tcp, Port: port, Hosts: hosts, Names: map[netip.Addr]string{}}}, o: o, ask: ask, gap: max(o.Gap, leastGap)}
 	n := len(hosts)
-	for src := range n {
+	for range n {
 		s.used = append(s.used, map[int]bool{})
+	}
+	for src := range n {
 		var all []*question
 		for step := 1; step < n; step++ { // all begin with another one
 			for range o.Ports {
@@ -151,6 +156,13 @@ func Run(ctx context.Context, hosts []Host, port int, o Options, ask Ask) (Surve
 		s.questions = append(s.questions, all)
 	}
 	err := s.all(ctx)
+	if err == nil && o.Both {
+		s.back()
+		err = s.all(ctx)
+	}
+	if err == nil {
+		_, err = s.pass(ctx, s.again)
+	}
 	s.collect()
 	return *s.Survey, err
 }
@@ -158,15 +170,21 @@ func Run(ctx context.Context, hosts []Host, port int, o Options, ask Ask) (Surve
 func (s *surveying) all(ctx context.Context) error {
 	for {
 		asked, err := s.pass(ctx, (*question).trail)
-		if err != nil {
+		if err != nil || !asked {
 			return err
 		}
-		if !asked {
-			break
+	}
+}
+
+// back adds a question for the way back of each connection that passes several switches.
+func (s *surveying) back() {
+	for src, all := range s.questions {
+		for _, q := range all {
+			if q.Src == src && q.Port > 0 && q.reached && len(q.Hops) > 0 {
+				s.questions[q.Dst] = append(s.questions[q.Dst], &question{Row: Row{Src: q.Dst, Dst: src, Port: -q.Port}})
+			}
 		}
 	}
-	_, err := s.pass(ctx, s.again)
-	return err
 }
 
 // again is the trail that asks for a known path a second time; the destination itself is left out.
@@ -183,12 +201,15 @@ func (s *surveying) again(q *question) (t wire.Trail, ok bool) {
 
 // draw gives a question another port, if it can be one that its source has not yet.
 func (s *surveying) draw(q *question) {
-	n, used := len(s.Paths.Hosts), s.used[q.Src]
+	n, used, other := len(s.Paths.Hosts), s.used[q.Src], map[int]bool(nil)
+	if s.o.Both { // so that a port says which of two hosts connects
+		other = s.used[q.Dst]
+	}
 	for range mostDraws {
 		key := (uint64(q.Src*n+q.Dst)*1024+uint64(q.tries))*uint64(s.o.Ports+1) + uint64(len(used))
 		q.tries++
 		q.Port = lowPort + int(routing.Mix(s.o.Seed, key)%portRange)
-		if !used[q.Port] {
+		if !used[q.Port] && !other[q.Port] {
 			break
 		}
 	}
@@ -208,8 +229,11 @@ func (s *surveying) pass(ctx context.Context, next func(*question) (wire.Trail, 
 				if !ok {
 					continue
 				}
-				from, to := s.Paths.Hosts[src].Addr, netip.AddrPortFrom(s.Paths.Hosts[q.Dst].Addr, uint16(s.Paths.Port))
-				t.From, t.To = from.String(), to.String()
+				to := s.Paths.Port
+				if q.Port < 0 {
+					t.Port, to = s.Paths.Port, -q.Port
+				}
+				t.From, t.To = s.Paths.Hosts[src].Addr.String(), netip.AddrPortFrom(s.Paths.Hosts[q.Dst].Addr, uint16(to)).String()
 				trails[src], of[src], more = append(trails[src], t), append(of[src], q), true
 			}
 		}
@@ -234,11 +258,14 @@ func (s *surveying) answers(trails [][]wire.Trail, of [][]*question, seen [][]wi
 				x = seen[src][i]
 			}
 			switch {
-			case x.InUse && q.tries < mostDraws:
+			case x.InUse && q.Port > 0 && q.tries < mostDraws:
 				s.Taken = append(s.Taken, fmt.Sprintf("port %d of %s", q.Port, s.Paths.Hosts[src].Name))
 				s.draw(q)
 			case x.InUse || x.Err != "":
 				q.failed = true
+				if x.Err == "" && q.Port < 0 {
+					x.Err = fmt.Sprintf("port %d is in use there, so the way back from it is not known", s.Paths.Port)
+				}
 				x.Err = cmp.Or(x.Err, "all ports that were drawn are in use")
 				s.Failed = append(s.Failed, fmt.Sprintf("%s to %s: %s", s.Paths.Hosts[src].Name, s.Paths.Hosts[q.Dst].Name, x.Err))
 			default:
@@ -272,7 +299,7 @@ func (s *surveying) collect() {
 		for _, q := range all {
 			switch r := q.Row; {
 			case q.failed:
-			case q.reached && len(r.Hops) == 0:
+			case q.reached && len(r.Hops) == 0 && r.Port > 0:
 				if !one[r.Dst] {
 					one[r.Dst] = true
 					s.Paths.Rows = append(s.Paths.Rows, Row{Src: r.Src, Dst: r.Dst})
@@ -293,5 +320,8 @@ func (s *surveying) collect() {
 func Estimate(hosts int, o Options) (questions int, least time.Duration) {
 	each := (hosts - 1) * o.Ports * 3
 	each += min(hosts-1, twice) * o.Ports * 2
+	if o.Both {
+		each *= 2
+	}
 	return hosts * each, time.Duration(each) * max(o.Gap, leastGap)
 }
