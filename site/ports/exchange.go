@@ -228,11 +228,12 @@ func (x *Exchange) fullest(loads []int32) (most int, name string) {
 // Write writes a plan file of form 4 over paths by ports: a row "phase src dst port" for each message, hosts by number.
 func (p *Plan) Write(w io.Writer) error {
 	out, sum := bufio.NewWriter(w), sha256.New()
-	fmt.Fprintf(out, "%s\n# x-port %d\n", judge.First, p.x.of.Port)
+	fmt.Fprintln(out, judge.First)
 	fmt.Fprintf(io.MultiWriter(out, sum), "# hosts %d\n# paths %s\n", p.x.Hosts, p.x.of.sum())
 	for i, h := range p.x.of.Hosts {
 		fmt.Fprintf(out, "# x-host %d %s %s\n", i, h.Name, h.Addr)
 	}
+	fmt.Fprintf(out, "# x-port %d\n", p.x.of.Port)
 	p.spares(out)
 	fmt.Fprintf(out, "# schedule balance\n# phases %d\n", p.Phases)
 	var rows bytes.Buffer
