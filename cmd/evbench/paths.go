@@ -52,7 +52,7 @@ func pathsAction(c *cli.Context) error {
 // pathsScenario reads the scenario, or makes one of --hosts: each is behind a switch of its own, as far as it is known.
 func pathsScenario(c *cli.Context) (name string, s *scenario.Scenario, err error) {
 	if (c.NArg() == 1) == c.IsSet("hosts") {
-		return "", nil, usagef("paths: give --hosts, or a SCENARIO")
+		return "", nil, usagef("%s: give --hosts, or a SCENARIO", c.Command.Name)
 	}
 	if c.NArg() == 1 {
 		name = c.Args().First()
@@ -64,7 +64,7 @@ func pathsScenario(c *cli.Context) (name string, s *scenario.Scenario, err error
 		return "", nil, usagef("--hosts: %w", err)
 	}
 	if len(hosts) < 2 {
-		return "", nil, usagef("--hosts %s: paths need two hosts or more", c.String("hosts"))
+		return "", nil, usagef("--hosts %s: give two hosts or more", c.String("hosts"))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "name: paths\ntopology: FT(2;1,%d)\nfabric: hosts\ncontrol: off\ncases: [{routing: ecmp, mode: unsynchronised}]\n", len(hosts))

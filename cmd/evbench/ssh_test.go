@@ -294,3 +294,20 @@ func TestValidateHosts(t *testing.T) {
 			"%s: %d\n%s%s; want %s", tt.launch, code, out, said, tt.want)
 	}
 }
+
+// Hosts are compared as a run would reach them; one that cannot be used comes first and stops nobody.
+func TestHostCheckBySSH(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.scenario("node[001-003],"+closedHost, "1s")
+	code, out, said := output(t, c.dir, "host", "--check", "ssh.yaml")
+	expect.MustTrue(t, code == exitDone && strings.Contains(said, "copying evbench: 1 host\n"), "ended with %d:\n%s%s", code, out, said)
+	lines := strings.Split(out, "\n")
+	expect.True(t, strings.HasPrefix(lines[0], "BAD: closed001: ssh: connect to host … port 1: Connection refused."), "%s", out)
+	for _, host := range []string{"closed001 ", "node001 ", "node002 ", "node003 "} {
+		expect.Contains(t, out, "\n"+host)
+	}
+	c.scenario("node[001-002],node001,node002", "1s")
+	code, out, said = output(t, c.dir, "host", "--check", "--json", "ssh.yaml")
+	expect.True(t, code == exitDone && strings.Contains(out, `"schema":"evbench/nodes/1"`) && strings.Count(out, `"cores":`) == 2, "ended with %d:\n%s%s", code, out, said)
+}

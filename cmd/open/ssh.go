@@ -131,22 +131,31 @@ func WritePlaces(w io.Writer, s *scenario.Scenario, cabled Cabled) error {
 // Check checks all hosts, and then knows their way to this machine: there the controller is to
 // listen. One unusable host is an error: nothing is started.
 func (r *SSH) Check(ctx context.Context) (listen string, err error) {
-	asks, want, err := r.questions()
+	reports, problems, err := r.Ask(ctx)
 	if err != nil {
 		return "", err
 	}
-	reports, err := r.Client.Check(ctx, asks, want)
-	if err != nil {
-		return "", err
-	}
-	if problems := host.Judge(reports, want); len(problems) > 0 {
-		return "", proc.Usage(&host.BadHosts{What: "cannot be used", Total: len(asks), Problems: problems})
+	if len(problems) > 0 {
+		return "", proc.Usage(&host.BadHosts{What: "cannot be used", Total: len(reports), Problems: problems})
 	}
 	r.addresses, r.facts = map[string][]string{}, map[string]host.Facts{}
 	for _, a := range reports {
 		r.addresses[a.Host], r.facts[a.Host] = a.Answer.Addresses, a.Answer.Facts
 	}
 	return r.listen(reports)
+}
+
+// Ask asks all hosts what Check asks, and more by arguments of evbench host.
+func (r *SSH) Ask(ctx context.Context, more ...string) ([]host.Report, []host.Problem, error) {
+	asks, want, err := r.questions()
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range asks {
+		asks[i].Args = append(asks[i].Args, more...)
+	}
+	reports, err := r.Client.Check(ctx, asks, want)
+	return reports, host.Judge(reports, want), err
 }
 
 func (r *SSH) questions() ([]host.Ask, host.Needs, error) {

@@ -52,5 +52,6 @@ var (
 	Lab   = Question{"Can a lab run on this machine?", "Nothing was looked at."}
 	Fits  = Question{"Does the lab of %s fit on this machine?", "Nothing was looked at."}
 	Host  = Question{"Can this machine carry a worker?", "Nothing was looked at."}
+	Slow  = Question{"What makes these machines slow before any run?", "Nothing was looked at."}
 	Shard = Question{"Is shard %s done?", "No set of the shard was done."}
 )

@@ -2,6 +2,7 @@ package host
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -33,6 +34,8 @@ type Answer struct {
 	AddressError string   `json:"address_error,omitempty"`
 	// Ports are the ports tried at the addresses.
 	Ports []Port `json:"ports"`
+	// Node is what site/node reads, for those who ask for it.
+	Node json.RawMessage `json:"node,omitempty"`
 }
 
 // A Port is a TCP port that was tried.
