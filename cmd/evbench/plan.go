@@ -12,8 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/show"
-	"evbench/model/uneven"
 	"evbench/plan"
+	"evbench/plan/best"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
@@ -52,45 +52,44 @@ func planAction(c *cli.Context) error {
 	if c.IsSet("sizes") {
 		return planSizes(c, t, hosts, rates, &watch)
 	}
-	over := t.Servers() <= maxAnyShape && !asksForTree(c)
-	if over && rates.Least > 0 && len(t.Dead())*hardlyTree >= t.AllLinks() {
-		if x := shorterOver(c, farOver*rates.Least); x != nil {
-			fmt.Fprintf(c.App.ErrWriter, "%s: it is no whole tree; planned is the order of messages over the tables of evbench routes compute -e %s (over the tree: --schedule fors)\n", c.String("topology"), c.String("engine"))
-			return x.write(c, &watch)
-		}
-	}
-	p, slower, err := buildPlan(c, t, rates, watch.stage)
+	o, err := treeOptions(c, t, watch.stage)
 	if err != nil {
 		return err
 	}
-	if over && slower.Any() && !slower.Optimal() && slower.Time > 0 {
-		if x := shorterOver(c, slower.Time); x != nil {
-			fmt.Fprintf(c.App.ErrWriter, "%s: the plan of the tree takes %.6g message times (--schedule fors); planned is the order of messages over the tables of evbench routes compute -e %s\n", c.String("topology"), slower.Time, c.String("engine"))
-			return x.write(c, &watch)
+	var others []string
+	if t.Servers() <= maxAnyShape && !asksForTree(c) {
+		others = []string{engines.OpenSMMinHop, engines.MinMax}
+	}
+	p, over, engine, err := best.Best(t, o, rates, others, func(engine string) (*ordering, float64, error) { return orderOver(c, engine, &watch) })
+	switch {
+	case err != nil:
+		return notPlanned(t, err)
+	case engine != "":
+		why := "it is no whole tree"
+		if p != nil {
+			why = fmt.Sprintf("the plan of the tree takes %.6g message times", p.Promise.Takes)
 		}
+		fmt.Fprintf(c.App.ErrWriter, "%s: %s; planned is the order of messages over the tables of evbench routes compute -e %s (over the tree: --schedule fors)\n", c.String("topology"), why, engine)
+		return over.write(c, &watch)
 	}
 	if p.Hosts = hosts; !p.Pinned() {
 		noteLanes(c, t)
 	}
-	return writeTree(c, p, slower, &watch)
+	return writeTree(c, p, &watch)
 }
 
 // writeTree writes the plan of a tree, and what it promises.
-func writeTree(c *cli.Context, p *plan.Plan, slower *uneven.Slower, watch *stopwatch) error {
+func writeTree(c *cli.Context, p *best.Plan, watch *stopwatch) error {
 	cost := p.Cost(plan.Equal, c.Uint64("seed"))
 	watch.stage("")
 	write := p.WriteText
 	if c.String("format") == "json" {
-		write = func(w io.Writer) error { return plans.WriteJSON(w, p) }
+		write = func(w io.Writer) error { return plans.WriteJSON(w, p.Plan) }
 	}
 	describe := func(w io.Writer) {
-		a := plans.Answer(p, cost)
-		if slower.Any() {
-			a = slower.Answer(plan.Asks(p.Tree), plans.Takes(p, cost), p.Tree)
-		}
-		fmt.Fprintln(w, a)
-		plans.Describe(w, p, cost, slower.Bound())
-		slower.Describe(w, p.Tree)
+		m := p.Of(cost)
+		fmt.Fprintln(w, plans.Answer(p.Plan, cost, m))
+		plans.Describe(w, p.Plan, cost, m)
 	}
 	if p.Whole && !c.Bool("quiet") { // writing takes a minute, this a second
 		describe(answerTo(c))
@@ -99,14 +98,6 @@ func writeTree(c *cli.Context, p *plan.Plan, slower *uneven.Slower, watch *stopw
 	}
 	return writePlan(c, watch, write, describe)
 }
-
-// A network of three levels that lacks one of so many links of the tree taken for it, as an AB fat tree does, is hardly a
-// tree: a plan for that takes a minute, and none is made where an order over tables is within farOver of the bound of
-// the network.
-const (
-	hardlyTree = 8
-	farOver    = 1.25
-)
 
 // maxAnyShape is how many hosts of a network that is no tree are planned unasked: it takes some seconds.
 const maxAnyShape = 512
@@ -130,29 +121,19 @@ func asksForTree(c *cli.Context) bool {
 	return slices.ContainsFunc([]string{"fill", "spines", "reduction", "schedule", "routing", "objective", "sizes"}, c.IsSet)
 }
 
-// shorterOver returns an order of messages over tables of the network that takes less than some time, the shortest found; nil:
-// none does.
-func shorterOver(c *cli.Context, time float64) (best *ordering) {
-	engine := ""
-	for _, name := range []string{engines.OpenSMMinHop, engines.MinMax} {
-		if c.Set("engine", name) != nil {
-			continue
-		}
-		x, err := toOrder(c, &stopwatch{})
-		if err == nil {
-			err = x.plan(c)
-		}
-		if err != nil { // names of the tree in flags, say
-			continue
-		}
-		if t := x.Time(x.Schedule); t < time*(1-1e-9) {
-			best, engine, time = x, name, t
-		}
+// orderOver is an order of messages over the tables of an engine, and how long it takes.
+func orderOver(c *cli.Context, engine string, watch *stopwatch) (*ordering, float64, error) {
+	if err := c.Set("engine", engine); err != nil {
+		return nil, 0, err
 	}
-	if best != nil {
-		_ = c.Set("engine", engine) // as before
+	x, err := toOrder(c, watch)
+	if err == nil {
+		err = x.plan(c)
 	}
-	return best
+	if err != nil { // names of the tree in flags, say
+		return nil, 0, err
+	}
+	return x, x.Time(x.Schedule), nil
 }
 
 // ofAnyShape adds to an error what else there is for a network that is no tree.
@@ -199,36 +180,38 @@ func writePlan(c *cli.Context, watch *stopwatch, write func(io.Writer) error, de
 	return nil
 }
 
-// buildPlan plans for a tree. A schedule that is wrong as published, or cannot be routed, and
-// tables that leave out servers, are results; other errors are wrong use.
-func buildPlan(c *cli.Context, t *topology.Tree, rates topology.Rates, stage func(string)) (p *plan.Plan, slower *uneven.Slower, err error) {
+// treeOptions are those of the flags for a tree.
+func treeOptions(c *cli.Context, t *topology.Tree, stage func(string)) (plan.Options, error) {
 	o := plan.Options{
 		Schedule: c.String("schedule"), Routing: c.String("routing"), Seed: c.Uint64("seed"), Stage: stage,
 		Objective: schedules.Objective(c.String("objective")), DropUnreachable: c.Bool("drop-unreachable"),
 	}
 	if o.Schedule == "" {
-		return nil, nil, usagef("--schedule is empty; there are %s", strings.Join(schedules.Names(), ", "))
+		return o, usagef("--schedule is empty; there are %s", strings.Join(schedules.Names(), ", "))
 	}
 	if t.Levels() == 3 && o.Routing == "" {
 		o.Routing = routing.Pinned
 	}
-	if p, slower, err = uneven.Build(t, o, rates); err == nil {
-		return p, slower, nil
-	}
+	return o, nil
+}
+
+// notPlanned is the error of a tree without a plan. A schedule that is wrong as published, or cannot be routed, and
+// tables that leave out servers, are results; other errors are wrong use.
+func notPlanned(t *topology.Tree, err error) error {
 	_, invalid := errors.AsType[*scheduler.InvalidError](err)
 	_, unroutable := errors.AsType[*scheduler.UnroutableError](err)
 	_, noRoute := errors.AsType[*plan.NoRouteError](err)
 	if invalid || unroutable || noRoute {
-		return nil, nil, err
+		return err
 	}
 	if u, ok := errors.AsType[*plan.UnreachableError](err); ok {
 		other := ""
 		if t.Renamed() {
 			other = "; --engine minmax orders messages over tables, through other leaves where cables lead there"
 		}
-		return nil, nil, usagef("%s: %w (--drop-unreachable leaves their messages out%s)", withoutLinks(t), u, other)
+		return usagef("%s: %w (--drop-unreachable leaves their messages out%s)", withoutLinks(t), u, other)
 	}
-	return nil, nil, usage(err)
+	return usage(err)
 }
 
 func withoutLinks(t *topology.Tree) string {

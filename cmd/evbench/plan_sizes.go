@@ -33,19 +33,18 @@ func planSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host, rates topolo
 		return err
 	}
 	watch.stage("plan")
-	made, slower, err := ordered.Slow(t, window, sizes.Options{Seed: c.Uint64("seed"), Split: true}, rates.Slow)
+	made, slow, takes, err := ordered.Slow(t, window, sizes.Options{Seed: c.Uint64("seed"), Split: true}, rates)
 	if u, ok := errors.AsType[*topology.UnreachableError](err); ok {
 		return usagef("%s: %w", withoutLinks(t), u)
 	} else if err != nil {
 		return wrongIn("--sizes "+c.String("sizes"), err)
 	}
-	slower.Hosts, slower.Faster = rates.Hosts, rates.Faster
 	watch.stage("")
 	p := &ordered.Plan{Plan: made, Hosts: hosts}
 	return writePlan(c, watch, p.WriteText, func(w io.Writer) {
-		fmt.Fprintln(w, p.Answer(slower))
-		p.Describe(w)
-		slower.Describe(w, t)
+		m := p.Promise(slow, takes)
+		fmt.Fprintln(w, p.Answer(m))
+		p.Describe(w, m)
 	})
 }
 

@@ -47,10 +47,10 @@ var pure = strings.Fields(`
 	internal/unit internal/coloring internal/heap internal/parallel internal/show internal/lists internal/kept internal/answer internal/hostlist
 	internal/yamldoc internal/rules scenarios
 	topology scheduler scheduler/schedules scheduler/order scheduler/balance scheduler/pods scheduler/repair scheduler/internal/fattree scheduler/internal/slots scheduler/internal/split
-	scheduler/internal/phases scheduler/internal/paths scheduler/internal/traffic routing plan scheduler/judge builder builder/modes barrier transport results failover
+	scheduler/internal/phases scheduler/internal/paths scheduler/internal/traffic routing plan plan/promise plan/best scheduler/judge builder builder/modes barrier transport results failover
 	site/osmlog site/network site/lft site/engines site/engines/opensm site/engines/closed site/engines/minmax
 	view/trace view/compare view/figure view/html
-	model/maxmin model/order model/sizes model/uneven model/credit model/sim
+	model/maxmin model/order model/sizes model/credit model/sim
 	study/survey study/policy study/judge study/judge/foreign evidence/papers evidence/tables`)
 
 // touching are the standard packages that reach the world outside.

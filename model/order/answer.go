@@ -8,15 +8,13 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/lists"
 	"evbench/internal/show"
+	"evbench/plan/promise"
 	"evbench/site/lft"
 	"evbench/site/network"
 )
 
 // Schema names the form of the JSON document.
 const Schema = "evbench/plan/3"
-
-// An order is GOOD up to 3 %, or two steps, above the bound.
-const near, nearSteps = 1.03, 2
 
 // Figures are what an order of messages promises, beside others. Times are message times.
 type Figures struct {
@@ -46,57 +44,28 @@ func (p *Plan) Figures() (f Figures) {
 // Answer says how long the exchange takes in this order, how far that is from the least, and how long in
 // the usual one.
 func (p *Plan) Answer(f Figures) answer.Answer {
-	in := ""
+	m := promise.Promise{Kind: promise.Tables, Takes: f.Time, Least: f.Least, Why: []string{p.witness()}}
 	if p.Bound.Steps > p.Bound.Time {
-		in = " in steps"
+		m.Kind = promise.Steps
+		m.Why = append(m.Why, fmt.Sprintf("hosts that send and receive a message a step, slow ones in long steps, need %s", steps(p.Bound.Steps)))
 	}
-	e := promise(f, "steps", in, fmt.Sprintf("in the order of ranks it takes %s", amount(f.Linear)))
-	e.Why = []string{p.witness()}
-	if in != "" {
-		e.Why = append(e.Why, fmt.Sprintf("hosts that send and receive a message a step, slow ones in long steps, need %s", steps(p.Bound.Steps)))
-	}
-	return answer.Decide(answer.Order, p.guessed(e))
+	return p.answer(answer.Order, m, steps(f.Time), "in the order of ranks it takes "+promise.Amount(f.Linear))
 }
 
-// promise is what an order takes, in a unit, beside the least over its tables, and in the order of ranks.
-func promise(f Figures, unit, in, ranks string) answer.Evidence {
-	takes := amount(f.Time) + " " + unit
-	if unit == "steps" {
-		takes = steps(f.Time)
-	}
-	x := answer.Finding{Text: fmt.Sprintf("in this order the exchange takes %s", takes), Place: answer.At}
-	switch {
-	case f.Time <= f.Least*(1+round):
-		x.Text += ", the least that these tables allow" + in
-	case f.Time <= near*f.Least || unit == "steps" && f.Time <= f.Least+nearSteps:
-		x.Text += fmt.Sprintf(", at most %.1f %% above the least that these tables allow%s", 100*(f.Time/f.Least-1), in)
-	default:
-		x.Doubts = []answer.Doubt{{Text: fmt.Sprintf("no order over these tables%s takes less than %s, and whether one of less exists is not known", in, amount(f.Least))}}
-	}
-	x.Text += "; " + ranks
-	return answer.Evidence{Findings: []answer.Finding{x}}
-}
-
-// guessed adds that the rates of the network are a guess, where they are.
-func (p *Plan) guessed(e answer.Evidence) answer.Evidence {
+// answer says what an order promises, and what the order of ranks takes. Rates may be a guess.
+func (p *Plan) answer(q answer.Question, m promise.Promise, takes, ranks string) answer.Answer {
+	f := m.Finding("in this order the exchange takes "+takes, "; "+ranks)
 	if n := p.Over.Tables.Net; n.Guess != "" {
-		e.Findings[0].Doubts = append(e.Findings[0].Doubts, answer.Doubt{Text: "the rates are a guess: " + n.Guess})
+		f.Doubts = append(f.Doubts, answer.Doubt{Text: "the rates are a guess: " + n.Guess})
 	}
-	return e
+	return answer.Decide(q, answer.Evidence{Findings: []answer.Finding{f}, Why: m.Why})
 }
 
 func steps(x float64) string {
 	if x == 1 {
 		return "1 step"
 	}
-	return amount(x) + " steps"
-}
-
-func amount(x float64) string {
-	if x == float64(int(x)) || x >= 1000 {
-		return show.Commas(int(x + 0.5))
-	}
-	return fmt.Sprintf("%.1f", x)
+	return promise.Amount(x) + " steps"
 }
 
 // witness says why no order is shorter.
@@ -159,10 +128,10 @@ func (p *Plan) Describe(w io.Writer, f Figures) {
 	fmt.Fprintln(w)
 	lines := [][]string{
 		{"order", "steps", "of the link rate", ""},
-		{"planned", amount(f.Time), share(f.Time), "with a barrier after each step; " + made[p.Made]},
-		{"ranks", amount(f.Linear), share(f.Linear), "linear shift with a barrier after each step"},
-		{"", amount(f.Pairwise), share(f.Pairwise), "the same without barriers, as MPI's pairwise exchange; links shared fairly"},
-		{"none", amount(p.Bound.Time), share(p.Bound.Time), "at best: all messages at once, links shared fairly"},
+		{"planned", promise.Amount(f.Time), share(f.Time), "with a barrier after each step; " + made[p.Made]},
+		{"ranks", promise.Amount(f.Linear), share(f.Linear), "linear shift with a barrier after each step"},
+		{"", promise.Amount(f.Pairwise), share(f.Pairwise), "the same without barriers, as MPI's pairwise exchange; links shared fairly"},
+		{"none", promise.Amount(p.Bound.Time), share(p.Bound.Time), "at best: all messages at once, links shared fairly"},
 	}
 	if f.Pairwise == 0 {
 		lines = append(lines[:3], lines[4:]...)

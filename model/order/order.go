@@ -14,9 +14,6 @@ const Name = schedules.PathColoring
 // None is the phase of a pair without a message.
 const None = scheduler.None
 
-// round is by which part times may differ that are equal.
-const round = 1e-9
-
 // A Problem is an exchange over tables, a Schedule its order.
 type (
 	Problem  = order.Exchange

@@ -13,6 +13,7 @@ import (
 	"evbench/internal/heap"
 	"evbench/internal/show"
 	"evbench/plan"
+	"evbench/plan/promise"
 	"evbench/scheduler/order"
 	"evbench/site/lft"
 )
@@ -267,10 +268,8 @@ func (s *Sized) lines(w io.Writer) error {
 
 // Answer says how long the exchange takes, how far that is from the least, and how long in the order of ranks.
 func (s *Sized) Answer() answer.Answer {
-	f := Figures{Time: float64(s.Time), Least: float64(s.Least), Linear: float64(s.ranks)}
-	e := promise(f, "byte times", "", fmt.Sprintf("in the order of ranks, with a barrier after each step, it takes %s", amount(f.Linear)))
-	e.Why = []string{s.witness()}
-	return answer.Decide(answer.Start, s.Plan.guessed(e))
+	m := promise.Promise{Kind: promise.Bytes, Takes: float64(s.Time), Least: float64(s.Least), Why: []string{s.witness()}}
+	return s.answer(answer.Start, m, promise.Amount(m.Takes)+" byte times", "in the order of ranks, with a barrier after each step, it takes "+promise.Amount(float64(s.ranks)))
 }
 
 // witness says why no order is shorter.

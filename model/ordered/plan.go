@@ -13,9 +13,10 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/show"
 	"evbench/model/sizes"
-	"evbench/model/uneven"
 	"evbench/plan"
+	"evbench/plan/promise"
 	"evbench/scheduler"
+	"evbench/scheduler/order"
 	"evbench/topology"
 )
 
@@ -82,32 +83,40 @@ func (p *Plan) Witness() string {
 	return p.Bound.Kind + " " + strings.Join(plan.WeightNames(p.Tree, p.Bound.Weights), ",")
 }
 
-// Answer says how long the exchange takes.
-func (p *Plan) Answer(slower *uneven.Slower) answer.Answer {
-	takes := fmt.Sprintf("The exchange takes %s byte times in the order of the plan", show.Commas(int(max(float64(p.Time), slower.Time))))
-	if slower.Any() {
-		return slower.Answer(plan.Asks(p.Tree), takes, p.Tree)
+// Promise is what the exchange takes in the order of the plan, also over slow links, and what no plan takes less than: the bound of
+// the tree, which is not known where links count as dead that are not, or cables carry several fragments at once.
+func (p *Plan) Promise(slow promise.Slow, takes float64) promise.Promise {
+	out := promise.Promise{Kind: promise.Any, Takes: max(float64(p.Time), takes), Least: float64(p.Bound.Time), Slow: slow}
+	if slow.Faster || len(slow.Avoids) > 0 {
+		out.Least = 0
 	}
-	f := answer.Finding{Text: takes, Place: answer.At, Cause: "no plan is shorter"}
-	if p.Time != p.Bound.Time {
-		f.Doubts = []answer.Doubt{{Text: fmt.Sprintf("no plan takes less than %s, and whether a shorter one than this exists is not known", show.Commas(int(p.Bound.Time)))}}
-	}
-	return answer.Decide(plan.Asks(p.Tree), answer.Evidence{Findings: []answer.Finding{f}})
+	return out
 }
 
-// Slow is sizes.MakeWindow for a tree with slow links, as uneven.Build is plan.Build.
-func Slow(t *topology.Tree, window []*sizes.Matrix, o sizes.Options, slow []topology.SlowLink) (*sizes.Plan, *uneven.Slower, error) {
-	return uneven.Around(t, slow, "byte times", func(t *topology.Tree) (*sizes.Plan, float64, error) {
+// Answer says how long the exchange takes.
+func (p *Plan) Answer(m promise.Promise) answer.Answer {
+	takes := fmt.Sprintf("The exchange takes %s byte times in the order of the plan", show.Commas(int(m.Takes)))
+	return answer.Decide(plan.Asks(p.Tree), answer.Evidence{Findings: []answer.Finding{m.Finding(takes, "")}})
+}
+
+// Slow is sizes.MakeWindow for a tree with slow cables: links that cost more than they carry count as dead. It returns what the plan
+// does with them, and how long it takes over them.
+func Slow(t *topology.Tree, window []*sizes.Matrix, o sizes.Options, r topology.Rates) (*sizes.Plan, promise.Slow, float64, error) {
+	p, about, err := order.Around(t, r.Slow, func(t *topology.Tree) (*sizes.Plan, float64, error) {
 		p, err := sizes.MakeWindow(t, window, o)
 		if err != nil {
 			return nil, 0, err
 		}
-		return p, p.TimeOver(slow), nil
+		return p, p.TimeOver(r.Slow), nil
 	})
+	if err != nil {
+		return nil, promise.Slow{}, 0, err
+	}
+	return p, promise.SlowOf(t, r, about.Uses, about.Avoids, about.Other, "byte times"), about.Time, nil
 }
 
 // Describe prints what the plan promises.
-func (p *Plan) Describe(w io.Writer) {
+func (p *Plan) Describe(w io.Writer, m promise.Promise) {
 	sum, parts, exchanges := int64(0), 0, ""
 	for _, m := range p.Window {
 		sum += m.Sum()
@@ -126,14 +135,17 @@ func (p *Plan) Describe(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%s, %d servers, %s dead, schedule %s, %s%s of %s bytes\n",
 		p.Tree.Notation(), p.Tree.Servers(), p.Tree.DeadText(), p.Order, text, exchanges, show.Commas(int(sum)))
-	proof := p.Bound.Kind
-	if proof != scheduler.KindLP {
-		proof = p.Witness()
+	fmt.Fprintf(w, "time T %s byte times", show.Commas(int(m.Takes)))
+	if m.Least > 0 {
+		proof := p.Bound.Kind
+		if proof != scheduler.KindLP {
+			proof = p.Witness()
+		}
+		fmt.Fprintf(w, ", bound T* %s (%s), T*/T %.4f", show.Commas(int(m.Least)), proof, m.Least/m.Takes)
 	}
-	optimal := ""
-	if p.Time == p.Bound.Time {
-		optimal = ", optimal"
+	if m.Attained() {
+		fmt.Fprint(w, ", optimal")
 	}
-	fmt.Fprintf(w, "time T %s byte times, bound T* %s (%s), T*/T %.4f%s\n",
-		show.Commas(int(p.Time)), show.Commas(int(p.Bound.Time)), proof, p.Efficiency(), optimal)
+	fmt.Fprintln(w)
+	m.Describe(w)
 }

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 
 	"evbench/internal/answer"
+	"evbench/plan/promise"
 	"evbench/scheduler"
 	"evbench/scheduler/balance"
 	"evbench/scheduler/judge"
@@ -268,22 +269,11 @@ func (p *Paths) sum() string {
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
-// near is how much above the least time over its ports a plan is good.
-const near = 1.08
-
 // Answer says what the exchange takes with chosen ports, and without.
 func (p *Plan) Answer() answer.Answer {
-	x := answer.Finding{Place: answer.At, Text: fmt.Sprintf("with the ports of the plan the exchange takes %.4g steps", p.Steps)}
-	switch {
-	case p.Steps <= p.Least*(1+1e-3):
-		x.Text += ", the least over these ports"
-	case p.Steps <= near*p.Least:
-		x.Text += fmt.Sprintf(", %.1f %% above the least over these ports", 100*(p.Steps/p.Least-1))
-	default:
-		x.Doubts = []answer.Doubt{{Text: fmt.Sprintf("no order over these ports takes less than %.4g, and whether one of less exists is not known", p.Least)}}
-	}
-	x.Text += fmt.Sprintf("; linear shift over plain ECMP takes %.4g", p.Linear)
-	return answer.Decide(answer.Takes, answer.Evidence{Findings: []answer.Finding{x}, Why: []string{
+	m := promise.Promise{Kind: promise.Ports, Takes: p.Steps, Least: p.Least}
+	f := m.Finding(fmt.Sprintf("with the ports of the plan the exchange takes %s steps", promise.Amount(p.Steps)), "; linear shift over plain ECMP takes "+promise.Amount(p.Linear))
+	return answer.Decide(answer.Takes, answer.Evidence{Findings: []answer.Finding{f}, Why: []string{
 		fmt.Sprintf("plain ECMP, of which the first port of each pair is a sample, puts %d messages on %s; the plan puts %d on its fullest link", p.Fullest, p.FullestLink, p.FullestPlan),
 	}})
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/model/uneven"
 	"evbench/plan"
+	"evbench/plan/best"
 	"evbench/site/engines"
 	"evbench/site/engines/minmax"
 	"evbench/site/lft"
@@ -147,19 +147,18 @@ func TestJudgeSlowHostsAndFastCables(t *testing.T) {
 		if r.Faster || !p.Exact(p.Tree) {
 			r.Faster, r.Least = true, minmax.OfTree(p, p.Tree)
 		}
-		made, about, err := uneven.Build(p.Tree, plan.Options{Schedule: "fors"}, r)
-		if err == nil && !about.Any() { // then it counts nothing
-			about.Time, about.Least = float64(made.Phases()), float64(made.Bound.Phases)
-		}
+		made, err := best.Tree(p.Tree, plan.Options{Schedule: "fors"}, r)
+		expect.Must(t, err)
+		about := made.Of(made.Cost(plan.Equal, 0))
 		what := fmt.Sprintf("seed %d, %s × %d, %d, mixed %t, %d hosts at %g", seed, notation, low, high, mixed, len(p.Rates().Hosts), share)
-		expect.MustTrue(t, err == nil && about.Time >= about.Least-1e-9 && float64(made.Phases()) >= float64(made.Bound.Phases), "%s: %v, %+v", what, err, about)
+		expect.MustTrue(t, about.Takes >= about.Least-1e-9 && float64(made.Phases()) >= float64(made.Bound.Phases), "%s: %+v", what, about)
 		v := judged(t, in)
 		expect.MustTrue(t, v.AtMost.Phases > about.Least-1-1e-6 && v.AtMost.Phases < about.Least+1+1e-6, "%s: judge %g, plan %g", what, v.AtMost.Phases, about.Least)
 		if !p.Exact(p.Tree) {
 			continue
 		}
 		levels[p.Tree.Levels()]++
-		expect.MustTrue(t, math.Abs(v.Planned.Efficiency-float64(in.Whole.Hosts()-1)/about.Time) < 1e-9, "%s: judge plans %g, plan takes %g", what, v.Planned.Efficiency, about.Time)
+		expect.MustTrue(t, math.Abs(v.Planned.Efficiency-float64(in.Whole.Hosts()-1)/about.Takes) < 1e-9, "%s: judge plans %g, plan takes %g", what, v.Planned.Efficiency, about.Takes)
 	}
 	expect.True(t, levels[2] == expect.Samples(30, 6) && levels[3] >= expect.Samples(8, 1), "judged by levels: %v", levels)
 }

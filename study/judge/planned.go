@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"evbench/model/uneven"
 	"evbench/scheduler"
 	"evbench/scheduler/order"
 	"evbench/site/network"
@@ -55,7 +54,7 @@ func (v *Verdict) planned(f *fabric, faults []fault) {
 			r.Slow = append(r.Slow, topology.SlowLink{Link: l, Share: x})
 		}
 	}
-	p, about, err := uneven.Around(f.tree, slow, "", func(t *topology.Tree) (*Planned, float64, error) {
+	p, about, err := order.Around(f.tree, slow, func(t *topology.Tree) (*Planned, float64, error) {
 		s, b, err := scheduler.FORS(t, scheduler.Options{})
 		if err != nil {
 			return nil, 0, err
@@ -75,7 +74,7 @@ func (v *Verdict) planned(f *fabric, faults []fault) {
 	for _, x := range about.Avoids {
 		p.Avoids = append(p.Avoids, names[x.Link])
 	}
-	for _, x := range uneven.Over(p.made, f.tree, about.Uses) {
+	for _, x := range order.Over(p.made, f.tree, about.Uses) {
 		p.Uses = append(p.Uses, names[x.Link])
 	}
 }

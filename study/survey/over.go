@@ -15,6 +15,7 @@ import (
 	"evbench/internal/parallel"
 	"evbench/internal/show"
 	orders "evbench/model/order"
+	"evbench/plan/promise"
 	"evbench/site/engines"
 	"evbench/site/lft"
 	"evbench/site/network"
@@ -158,21 +159,19 @@ func (r *OverReport) Answer() answer.Answer {
 	} else if r.Incomplete {
 		e.Doubts = []answer.Doubt{{Text: fmt.Sprintf("stopped after %d of %d sets", len(r.Sets), r.Chosen)}}
 	}
-	takes := answer.Finding{Text: fmt.Sprintf("with %s the planned order takes at most %s steps, without any %s", show.Plural(r.o.K, "dead cable", "dead cables"), amount(worst.Order), amount(r.Whole.Order)), Place: answer.At}
+	takes := answer.Finding{Text: fmt.Sprintf("with %s the planned order takes at most %s steps, without any %s", show.Plural(r.o.K, "dead cable", "dead cables"), promise.Amount(worst.Order), promise.Amount(r.Whole.Order)), Place: answer.At}
 	if far > 0 {
 		takes.Doubts = []answer.Doubt{{Text: fmt.Sprintf("in %s it is more than %.0f %% above the least that the tables allow", show.Plural(far, "set", "sets"), 100*(1/r.o.Good-1))}}
 	}
-	e.Findings = append(e.Findings, takes, answer.Finding{Text: fmt.Sprintf("in the order of ranks the exchange takes up to %s steps", amount(linear)), Place: answer.At})
+	e.Findings = append(e.Findings, takes, answer.Finding{Text: fmt.Sprintf("in the order of ranks the exchange takes up to %s steps", promise.Amount(linear)), Place: answer.At})
 	if worst.Dead != nil {
-		e.Why = []string{fmt.Sprintf("without %s the tables allow no less than %s steps", strings.Join(worst.Dead, ", "), amount(worst.Bound))}
+		e.Why = []string{fmt.Sprintf("without %s the tables allow no less than %s steps", strings.Join(worst.Dead, ", "), promise.Amount(worst.Bound))}
 	}
 	return answer.Decide(answer.Over, e)
 }
 
 // nearSteps above the least are near in any network: small ones have few steps.
 const nearSteps = 2
-
-func amount(x float64) string { return show.Commas(int(x + 0.5)) }
 
 // shownSets bounds the rows for people.
 const shownSets = 20
@@ -183,13 +182,13 @@ func (r *OverReport) WriteText(w io.Writer) error {
 	if r.Incomplete {
 		fmt.Fprintln(w, "INCOMPLETE: stopped; the numbers are those of the sets done")
 	}
-	lines := [][]string{{"dead", "bound", "planned order", "order of ranks"}, {"none", amount(r.Whole.Bound), amount(r.Whole.Order), amount(r.Whole.Linear)}}
+	lines := [][]string{{"dead", "bound", "planned order", "order of ranks"}, {"none", promise.Amount(r.Whole.Bound), promise.Amount(r.Whole.Order), promise.Amount(r.Whole.Linear)}}
 	for _, x := range r.Sets[:min(len(r.Sets), shownSets)] {
 		if x.Reason != "" {
 			lines = append(lines, []string{strings.Join(x.Dead, ","), "–", "–", "–"})
 			continue
 		}
-		lines = append(lines, []string{strings.Join(x.Dead, ","), amount(x.Bound), amount(x.Order), amount(x.Linear)})
+		lines = append(lines, []string{strings.Join(x.Dead, ","), promise.Amount(x.Bound), promise.Amount(x.Order), promise.Amount(x.Linear)})
 	}
 	right := show.Column{Right: true}
 	show.Align(w, lines, show.Column{}, right, right, right)

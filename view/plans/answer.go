@@ -7,6 +7,7 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/show"
 	"evbench/plan"
+	"evbench/plan/promise"
 	"evbench/scheduler/judge"
 	"evbench/scheduler/schedules"
 )
@@ -23,28 +24,25 @@ func Takes(p *plan.Plan, cost plan.Cost) string {
 	return fmt.Sprintf("The exchange by %s takes as long as %.6g %s in a row, %s of the link rate", named(p), cost.Duration, what, show.Percent(cost.Synchronised()))
 }
 
-// Answer says what a plan promises: how long it takes, and how far that is from the least, where all
-// links have one rate.
-func Answer(p *plan.Plan, cost plan.Cost) answer.Answer {
+// Answer says how long an exchange takes on a plan, and whether a shorter plan exists.
+func Answer(p *plan.Plan, cost plan.Cost, m promise.Promise) answer.Answer {
 	takes := answer.Finding{Text: Takes(p, cost), Place: answer.At}
-	doubt := func(format string, args ...any) { takes.Doubts = []answer.Doubt{{Text: fmt.Sprintf(format, args...)}} }
-	var e answer.Evidence
-	least := float64(p.Bound.Phases)
-	switch over := cost.Duration - least; {
+	doubt := func(text string) { takes.Doubts = []answer.Doubt{{Text: text}} }
+	e := answer.Evidence{Why: m.Why}
+	slow := m.Slow.Any()
+	switch {
+	case p.Routing == plan.NoRouting && slow:
+		takes.Text += fmt.Sprintf(" if %s were not slower", show.Few(m.Slow.Names()))
+		doubt("how long it takes with slower links is not known")
+		e.Why, e.Next = nil, []string{command(p, "--schedule", schedules.FORS)}
 	case p.Routing == plan.NoRouting:
 		doubt("without routes nothing is known of links that messages share")
-		e.Next = []string{command(p, "--schedule", p.ScheduleName())}
-	case least == 0:
-		doubt("the least is not known")
-	case over > 0 && !p.Pinned():
+		e.Why, e.Next = nil, []string{command(p, "--schedule", p.ScheduleName())}
+	case m.Least > 0 && !m.Attained() && m.Takes > m.Least && !p.Pinned() && !slow:
 		takes.Place, takes.Cause = answer.Below, fmt.Sprintf("messages share links, and %d is the least", p.Bound.Phases)
-		e.Next = []string{command(p, "--schedule", schedules.FORS)}
-	case over > 0:
-		doubt("no plan needs less than %d, and whether one of less than %.6g exists is not known", p.Bound.Phases, cost.Duration)
-		e.Why = []string{"bound proven by " + p.Proof()}
+		e.Why, e.Next = nil, []string{command(p, "--schedule", schedules.FORS)}
 	default:
-		takes.Cause = "no plan is shorter"
-		e.Why = []string{"bound proven by " + p.Proof()}
+		takes = m.Finding(takes.Text, "")
 	}
 	if n := p.Tree.Names(); n != nil && n.Guess != "" {
 		e.Doubts = []answer.Doubt{{Text: "the share is a guess: " + n.Guess}}
@@ -83,7 +81,7 @@ func Verified(name string, r *judge.Report) answer.Answer {
 		f = verifiedOver(name, r)
 	case b == nil:
 	case r.File.Sized() && b.Proven:
-		f.Text += longer(1/r.Ratio() - 1)
+		f.Text += promised(r).Claim(r.Amount(r.Duration))
 	case r.File.Sized():
 	case r.Optimal():
 		f.Text += fmt.Sprintf(", and no plan needs fewer than its %s", show.Plural(r.Phases, "phase", "phases"))
@@ -97,17 +95,6 @@ func Verified(name string, r *judge.Report) answer.Answer {
 	}
 	e.Findings = []answer.Finding{f}
 	return answer.Decide(answer.Claims, e)
-}
-
-// longer says by what share a plan takes longer than its bound.
-func longer(over float64) string {
-	switch {
-	case over < 1e-9:
-		return ", and no plan takes less time"
-	case over < 5e-4:
-		return ", and takes less than 0.1 % longer than the bound"
-	}
-	return fmt.Sprintf(", and takes %s longer than the bound", show.Percent(over))
 }
 
 // proof says what proves the bound of a report.
@@ -138,12 +125,19 @@ func verifiedOver(name string, r *judge.Report) answer.Finding {
 		}
 		f.Text = fmt.Sprintf("in %s each %s", name, what)
 		f.Doubts = []answer.Doubt{{Text: "whether messages share links is not known without the tables", Remedy: "give them (-t NETWORK --tables FILE)"}}
-	case r.Optimal():
-		f.Text += fmt.Sprintf(", and no order over these tables takes less than its %s", r.Amount(r.Duration))
 	default:
-		f.Text += fmt.Sprintf("; its %s are at most %.1f %% above the least that these tables allow", r.Amount(r.Duration), 100*(1/r.Ratio()-1))
+		f.Text += promised(r).Claim(r.Amount(r.Duration))
 	}
 	return f
+}
+
+// promised is what the plan of a report takes, beside a bound that the judge has proven.
+func promised(r *judge.Report) promise.Promise {
+	p := promise.Promise{Kind: promise.Any, Takes: r.Bound.Value + r.Bound.Gap, Least: r.Bound.Value}
+	if r.File.Over != nil {
+		p.Kind = promise.Tables
+	}
+	return p
 }
 
 // Ring says what the judge found in a host file.

@@ -1,7 +1,6 @@
 package plans
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -9,14 +8,14 @@ import (
 	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/plan"
+	"evbench/plan/promise"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
 )
 
-// Describe prints what a plan promises. Bound says how far it is from the least time where that is not the bound of
-// the tree, else "".
-func Describe(w io.Writer, p *plan.Plan, cost plan.Cost, bound string) {
+// Describe prints what a plan promises.
+func Describe(w io.Writer, p *plan.Plan, cost plan.Cost, m promise.Promise) {
 	fmt.Fprintf(w, "%s, %s, %s dead, schedule %s, routing %s%s\n",
 		p.Tree.Notation(), p.Tree.ServersText(), p.Tree.DeadText(), p.ScheduleName(), p.Routing, aim(p))
 	if p.Schedule.Moved > 0 {
@@ -27,10 +26,10 @@ func Describe(w io.Writer, p *plan.Plan, cost plan.Cost, bound string) {
 		fmt.Fprintf(w, "left out: the messages between %s, which share no live path\n", strings.Join(pairs, ", "))
 	}
 	if p.Routing == plan.NoRouting {
-		fmt.Fprintf(w, "phases %d, bound %s; without routes contention is not checked\n", p.Phases(), boundText(p))
+		fmt.Fprintf(w, "phases %d, bound %s; without routes contention is not checked\n", p.Phases(), m.Bound())
 		return
 	}
-	fmt.Fprintf(w, "phases %d, duration %.6g message times, bound %s\n", p.Phases(), cost.Duration, cmp.Or(bound, distance(p, cost)))
+	fmt.Fprintf(w, "phases %d, duration %.6g message times, bound %s\n", p.Phases(), cost.Duration, m.Bound()+onePath(p, m))
 	if p.Paths != (routing.Paths{}) {
 		fmt.Fprintf(w, "paths at most %d %s from a leaf to a server: LMC %d, %s LIDs, %s LFT entries per switch\n",
 			p.Paths.Most, pathNoun(p), p.Paths.LMC, show.Commas(p.Paths.LIDs), show.Commas(p.Paths.Entries))
@@ -38,41 +37,23 @@ func Describe(w io.Writer, p *plan.Plan, cost plan.Cost, bound string) {
 	fmt.Fprintf(w, "predicted efficiency synchronised %.3f, unsynchronised ", cost.Synchronised())
 	if p.Routing == routing.ECMP {
 		fmt.Fprintf(w, "%.3f, mean of %d draws of paths (%.3f to %.3f)\n", cost.Unsynchronised(), plan.ECMPDraws, cost.Drawn[0], cost.Drawn[1])
-		return
+	} else {
+		fmt.Fprintf(w, "at most %.3f\n", cost.Unsynchronised())
 	}
-	fmt.Fprintf(w, "at most %.3f\n", cost.Unsynchronised())
+	m.Describe(w)
 }
 
-// distance says how far a plan is from the fewest message times. Where messages meet on links, the
-// bound applies to their duration.
-func distance(p *plan.Plan, cost plan.Cost) string {
-	over := cost.Duration - float64(p.Bound.Phases)
-	switch {
-	case p.Bound.Phases == 0:
-		return boundText(p)
-	case over <= 0:
-		return fmt.Sprintf("%d: optimal (proven by %s)", p.Bound.Phases, p.Proof())
-	case p.Pinned():
-		return fmt.Sprintf("%d: gap %.6g above the bound (%s)%s", p.Bound.Phases, over, p.Proof(), onePath(p))
-	}
-	return fmt.Sprintf("%d: %.6g message times above the bound (%s)", p.Bound.Phases, over, p.Proof())
-}
-
-// onePath says how far a plan with one path from each leaf to each server is from the fewest
+// onePath says how far a plan with one path from each leaf to each server, which takes more than the bound, is from the fewest
 // phases of such plans.
-func onePath(p *plan.Plan) string {
+func onePath(p *plan.Plan, m promise.Promise) string {
+	if m.Slow.Any() || !p.Pinned() || m.Least == 0 || m.Attained() {
+		return ""
+	}
 	least, leaf := scheduler.OnePathBound(p.Tree, p.Bound)
 	if p.Paths.Most != 1 || leaf == scheduler.None {
 		return ""
 	}
 	return fmt.Sprintf(", %d above that of one path from a leaf to a server (%d, leaf%d)", p.Phases()-least, least, leaf)
-}
-
-func boundText(p *plan.Plan) string {
-	if p.Bound.Phases == 0 {
-		return "not known"
-	}
-	return fmt.Sprintf("%d (%s)", p.Bound.Phases, p.Proof())
 }
 
 func aim(p *plan.Plan) string {

@@ -1,4 +1,4 @@
-package uneven_test
+package best_test
 
 import (
 	"fmt"
@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"evbench/model/order"
-	"evbench/model/uneven"
 	"evbench/plan"
+	"evbench/plan/best"
+	"evbench/plan/promise"
 	"evbench/scheduler"
 	planner "evbench/scheduler/order"
 	"evbench/site/engines"
@@ -23,15 +24,20 @@ import (
 	"evbench/view/plans"
 )
 
+// built is the best plan of FORS for a tree, and what it promises.
+func built(t *testing.T, tree *topology.Tree, r topology.Rates) (*plan.Plan, promise.Promise) {
+	t.Helper()
+	p := expect.Value(best.Tree(tree, plan.Options{Schedule: "fors", Seed: 1}, r))(t)
+	return p.Plan, p.Of(p.Cost(plan.Equal, 1))
+}
+
 // A host at half the link rate needs twice as long for its messages, and no plan is shorter.
 func TestSlowHost(t *testing.T) {
 	tree := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2})
 	r := topology.Rates{Hosts: []topology.SlowHost{{Rank: 1, Share: 0.5}}}
-	made, slower, err := uneven.Build(tree, plan.Options{Schedule: "fors", Seed: 1}, r)
-	expect.MustTrue(t, err == nil && made.Phases() == 3 && slower.Time == 6 && slower.Least == 6, "%v, %+v", err, slower)
-	cost := made.Cost(plan.Equal, 0)
-	cost.Duration = max(cost.Duration, slower.Time)
-	a := slower.Answer(plan.Asks(tree), plans.Takes(made, cost), tree)
+	made, m := built(t, tree, r)
+	expect.MustTrue(t, made.Phases() == 3 && m.Takes == 6 && m.Least == 6, "%+v", m)
+	a := plans.Answer(made, made.Cost(plan.Equal, 0), m)
 	expect.Contains(t, a.String(), "GOOD: The exchange by fors takes as long as 6 messages in a row, 50.0 % of the link rate: no plan is shorter.")
 	expect.Equal(t, a.Why, []string{"server1 has 3 messages to send or to receive over a cable of 50.0 % of the link rate"}, "why")
 }
@@ -42,10 +48,10 @@ func TestAtTheBound(t *testing.T) {
 	tree := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2, Cables: 3, Spines: 1})
 	slow := []topology.SlowLink{{Link: tree.Cable(1, 0, 2), Share: 0.5}}
 	for _, faster := range []bool{false, true} {
-		made, slower, err := uneven.Build(tree, plan.Options{Schedule: "fors", Seed: 1}, topology.Rates{Slow: slow, Faster: faster})
-		expect.MustTrue(t, err == nil && slower.Any() == faster && slower.Time == slower.Least && len(slower.Uses) == 0, "%v, %+v", err, slower)
+		made, m := built(t, tree, topology.Rates{Slow: slow, Faster: faster})
+		expect.MustTrue(t, m.Slow.Any() == faster && m.Takes == m.Least && len(m.Slow.Uses) == 0, "%+v", m)
 		if cost := made.Cost(plan.Equal, 0); faster {
-			expect.Contains(t, slower.Answer(plan.Asks(tree), plans.Takes(made, cost), tree).String(), "NOT KNOWN: ")
+			expect.Contains(t, plans.Answer(made, cost, m).String(), "NOT KNOWN: ")
 		}
 	}
 }
@@ -87,23 +93,23 @@ func TestSlowHostsAtTheBound(t *testing.T) {
 		if r.Faster || !p.Exact(p.Tree) {
 			r.Faster, r.Least = true, minmax.OfTree(p, p.Tree)
 		}
-		first, _, err := scheduler.FORS(p.Tree, scheduler.Options{})
+		first, _, err := scheduler.FORS(p.Tree, scheduler.Options{Seed: 1})
 		expect.Must(t, err)
-		_, s, err := uneven.Build(p.Tree, plan.Options{Schedule: "fors"}, r)
+		plan, s := built(t, p.Tree, r)
 		what := fmt.Sprintf("seed %d: %s × %d, %d, mixed %t, %d hosts at %g", seed, form, low, high, mixed, len(r.Hosts), share)
-		expect.MustTrue(t, err == nil && s.Time >= s.Least-1e-9, "%s: %v, %+v", what, err, s)
+		expect.MustTrue(t, s.Takes >= s.Least-1e-9, "%s: %+v", what, s)
 		_, time := planner.TimeOf(first, p.Tree, r, first.Meets)
-		expect.MustTrue(t, s.Time <= time+1e-9, "%s: %+v", what, s)
-		optimal := math.Abs(s.Time-s.Least) < 1e-6
+		expect.MustTrue(t, s.Takes <= time+1e-9, "%s: %+v", what, s)
+		optimal := math.Abs(s.Takes-s.Least) < 1e-6
 		n[optimal]++
-		if s.Time > max(1.04*s.Least, s.Least+2) {
+		if s.Takes > max(1.04*s.Least, s.Least+2) {
 			far++
 		}
-		if s.Any() {
-			a := s.Answer(plan.Asks(p.Tree), "It takes", p.Tree).String()
-			gap := fmt.Sprintf("%.6g less than this one", s.Time-s.Least)
+		if s.Slow.Any() {
+			a := plans.Answer(plan, plan.Cost(nil, 0), s).String()
+			gap := fmt.Sprintf("%.6g less than this one", s.Takes-s.Least)
 			expect.MustTrue(t, strings.Contains(a, "no plan is shorter") == optimal && strings.Contains(a, gap) == !optimal, "%s: %s, %+v", what, a, s)
-			gap = fmt.Sprintf("%.6g: gap %.6g above the bound (", s.Least, s.Time-s.Least)
+			gap = fmt.Sprintf("%.6g: gap %.6g above the bound (", s.Least, s.Takes-s.Least)
 			expect.MustTrue(t, strings.Contains(s.Bound(), ": optimal (proven by ") == optimal && strings.HasPrefix(s.Bound(), gap) == !optimal, "%s: %s, %+v", what, s.Bound(), s)
 			expect.MustTrue(t, !strings.Contains(s.Bound(), " by )") && !strings.Contains(s.Bound(), " ()"), "%s: %s", what, s.Bound())
 		}
@@ -138,10 +144,9 @@ func TestSlowHostsOfLargeNetworks(t *testing.T) {
 	} {
 		tree, r := slowTree(t, x.form, x.share, x.slow)
 		begin := time.Now()
-		_, s, err := uneven.Build(tree, plan.Options{Schedule: "fors"}, r)
-		expect.MustTrue(t, err == nil, "%s: %v", x.form, err)
-		t.Logf("%s: %g, bound %g, without sharing %g (%v)", x.form, s.Time, s.Least, x.most, time.Since(begin))
-		expect.True(t, s.Time <= x.most, "%s: %+v", x.form, s)
+		_, s := built(t, tree, r)
+		t.Logf("%s: %g, bound %g, without sharing %g (%v)", x.form, s.Takes, s.Least, x.most, time.Since(begin))
+		expect.True(t, s.Takes <= x.most, "%s: %+v", x.form, s)
 	}
 }
 
@@ -159,10 +164,9 @@ func TestProofs(t *testing.T) {
 		{"PGFT(2;4,4;1,1;1,1)", 0.75, []int{5}, "48: optimal (proven by leaf0)", []string{"bound proven by leaf0"}},
 	} {
 		tree, r := slowTree(t, x.form, x.share, x.slow)
-		_, s, err := uneven.Build(tree, plan.Options{Schedule: "fors"}, r)
-		expect.MustTrue(t, err == nil, "%s: %v", x.form, err)
+		_, s := built(t, tree, r)
 		expect.Equal(t, s.Bound(), x.bound, "%s", x.form)
-		expect.Equal(t, s.Answer(plan.Asks(tree), "It takes", tree).Why, x.why, "%s", x.form)
+		expect.Equal(t, s.Why, x.why, "%s", x.form)
 	}
 }
 
@@ -185,15 +189,14 @@ func TestSlowTreesBesideTables(t *testing.T) {
 		if len(r.Hosts) == 0 {
 			continue
 		}
-		_, s, err := uneven.Build(p.Tree, plan.Options{Schedule: "fors"}, r)
-		expect.Must(t, err)
+		_, s := built(t, p.Tree, r)
 		tables := expect.Value(engines.Compute(engines.OpenSMMinHop, net, engines.Options{}))(t)
 		o := expect.Value(order.Make("", tables, lft.Job{Nodes: p.Host}, 0))(t)
 		all++
 		switch time := o.Time(o.Schedule); {
-		case s.Time > time*(1+1e-9):
+		case s.Takes > time*(1+1e-9):
 			longer++
-		case s.Time < time*(1-1e-9):
+		case s.Takes < time*(1-1e-9):
 			shorter++
 		}
 	}
