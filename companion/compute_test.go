@@ -147,7 +147,7 @@ func passes(t *topology.Tree, a, b, path int) map[topology.Link]bool {
 }
 
 // installable are the engines whose routes nodes can have.
-var installable = []string{routing.Ftree, routing.MinHop, routing.Spread, routing.ECMP, routing.Spray}
+var installable = []string{routing.MinHop, routing.Spread, routing.ECMP, routing.Spray}
 
 // Every pair reaches each other on the single path and on every live path, by the
 // links of that path only; on other paths packets stop at a switch.

@@ -135,7 +135,7 @@ func TestTransitionHasNoGap(t *testing.T) {
 		{Ports: 2, Leaves: 3, Spines: 2, Cables: 2},
 	} {
 		whole := topologytest.Without(t, o)
-		now := around(t, whole, routing.Ftree)
+		now := around(t, whole, routing.MinHop)
 		for range 25 {
 			tree := drop(t, whole, rng.IntN(3), rng)
 			next := around(t, tree, []string{routing.MinHop, routing.Spread}[rng.IntN(2)])

@@ -19,7 +19,7 @@ var registered []struct {
 }
 
 // Register makes an engine known by its name, as an init function of its package does. Of the names
-// of TreeEngines only Ftree may be registered, for trees that are not perfect.
+// of TreeEngines only Ftree may be registered, for trees without closed form.
 func Register(name string, do func(t *topology.Tree, partial bool) (*Tables, error)) {
 	registered = append(registered, struct {
 		name string
@@ -38,12 +38,10 @@ func TreeNames() []string {
 	return names
 }
 
-// ForTree returns the tables of an engine for a tree, by its name: of TreeTables, or registered. On a
-// tree without failures, with full leaves and as many spines as a leaf has servers, OpenSM's ftree
-// equals the closed form of TreeTables, spine = destination mod spines. ForTree then uses that form,
-// which also serves trees too large for InfiniBand.
+// ForTree returns the tables of an engine for a tree, by its name: of TreeTables, or registered. Of ftree it takes the
+// closed form where there is one, which also serves trees too large for InfiniBand.
 func ForTree(name string, t *topology.Tree, partial bool) (*Tables, error) {
-	if (name != Ftree || perfect(t)) && slices.Contains(TreeEngines(), name) {
+	if (name != Ftree || Closed(t, name)) && slices.Contains(TreeEngines(), name) {
 		return TreeTables(t, name)
 	}
 	for _, e := range registered {
@@ -55,9 +53,4 @@ func ForTree(name string, t *topology.Tree, partial bool) (*Tables, error) {
 		return nil, fmt.Errorf("routing %s: no engine of this name is registered (package site/engines)", name)
 	}
 	return nil, fmt.Errorf("routing %q: no such engine; %s", name, show.Choices(name, TreeNames()))
-}
-
-// perfect reports whether a tree of two levels, as wide as it is deep, is complete.
-func perfect(t *topology.Tree) bool {
-	return t.Plain() && t.Full() && len(t.Missing()) == 0 && t.Spines() == t.Ports()
 }

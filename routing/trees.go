@@ -1,4 +1,4 @@
-// Package routing answers: which next hop does each switch of a tree take for each destination, with
+// Package routing answers: which next hops does each switch of a tree take for each destination, with
 // a given routing engine?
 //
 // It holds the rules that plans use on trees (TreeTables), the tables, and checks of them: reach,
@@ -8,7 +8,6 @@ package routing
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 
 	"evbench/internal/lists"
@@ -18,7 +17,7 @@ import (
 
 // The engines that plans use on trees, by their names on the command line.
 const (
-	Ftree  = "ftree"  // spine = destination rank mod spines; plans have OpenSM's, equal on whole trees
+	Ftree  = "ftree"  // OpenSM's: the spines of the destination's leaf in turn
 	MinHop = "minhop" // broken entries to the least used live spine, ties to the lowest
 	Spread = "spread" // the same, ties rotated by source leaf
 	ECMP   = "ecmp"   // every live spine, the kernel hashes
@@ -40,16 +39,12 @@ func PerPacket(engine string) bool { return engine == Spray || engine == Adaptiv
 // a leaf has no entry there; Walk finds it. O(leaves · S · spines), and on three levels as much for
 // each plane.
 //
-// All single-path engines first place every destination as if no link were dead, and then move the
-// broken entries, those whose spine has lost its link to the source leaf or to the destination's:
-//
-//   - ftree puts destination rank d on spine d mod spines, which keeps a linear shift over full
-//     leaves contention-free (d-mod-k, IEEE Micro 2020 §2), and then on top switch ⌊d/spines⌋ mod
-//     tops; broken entries as minhop. Plans take it on whole trees of two levels only, and
-//     OpenSM's engine of the same name (site/engines) on others.
-//   - minhop takes, at each leaf and for destinations on other leaves in order of rank, the spine
-//     with the fewest destinations so far, ties to the lowest. Broken entries are taken out of the
-//     counts, then placed in order of rank among the spines alive at both ends by the same rule.
+//   - ftree has the routes of OpenSM's engine of that name in closed form (ftree.go), which are d-mod-k on whole
+//     trees. Trees without closed form (Closed) are an error here; ForTree has them from site/engines.
+//   - minhop first places every destination as if no link were dead: at each leaf, for destinations on other
+//     leaves in order of rank, on the spine with the fewest destinations so far, ties to the lowest. Then it moves
+//     the broken entries, those whose spine has lost its link to the source leaf or to the destination's: they are
+//     taken out of the counts, then placed in order of rank among the spines alive at both ends by the same rule.
 //   - spread differs in the ties of broken entries only: they go to the first
 //     candidate in cyclic order from index (leaf mod candidates), so that
 //     different leaves do not all move the same destination to the same spine.
@@ -57,19 +52,19 @@ func PerPacket(engine string) bool { return engine == Spray || engine == Adaptiv
 // ecmp, spray and adaptive give every leaf all spines alive at both ends.
 //
 // Parallel cables are ways like spines: a leaf's ways are its cables, with the p cables to spine k
-// from k·p on. ftree puts rank d on way d mod ways. A spine treats the servers of a leaf, with its
-// cables down, as a leaf treats destinations with ways up, in order of rank.
+// from k·p on. A spine treats the servers of a leaf, with its cables down, as a leaf treats
+// destinations with ways up, in order of rank.
 //
 // On three levels the spines of a leaf are the switches of its pod, alive for a destination where a
 // live path begins with them. Each of these switches treats destinations in other pods with its top
-// switches as a leaf does with spines; its pod stands for the leaf. These rules are ours: OpenSM's
-// engines are in site/engines.
+// switches as a leaf does with spines; its pod stands for the leaf. The rules of minhop and spread are ours:
+// OpenSM's engines are in site/engines.
 func TreeTables(t *topology.Tree, engine string) (*Tables, error) {
-	healthy, ok := map[string]func(f fan, choice []int){
-		Ftree: destinationMod, MinHop: roundRobin, Spread: roundRobin, ECMP: nil, Spray: nil, Adaptive: nil,
-	}[engine]
-	if !ok {
+	if !slices.Contains(TreeEngines(), engine) {
 		return nil, fmt.Errorf("routing %q: no such engine; %s", engine, show.Choices(engine, TreeEngines()))
+	}
+	if engine == Ftree && !Closed(t, engine) {
+		return nil, fmt.Errorf("routing %s on %s: no closed form", engine, t.Notation())
 	}
 	tables := NewTables(engine, t)
 	for leaf := range t.Leaves() {
@@ -77,30 +72,54 @@ func TreeTables(t *topology.Tree, engine string) (*Tables, error) {
 			tables.Set(Switch(leaf), t.First(leaf)+slot, Port(slot))
 		}
 	}
-	lead := func(f fan) {
-		if healthy == nil {
+	var ways []int32
+	if engine == Ftree {
+		ways = make([]int32, t.Leaves()*t.Servers())
+		ftree(t, ways)
+	}
+	choice := make([]int32, t.Servers())
+	for f := range fans(t) {
+		switch engine {
+		case Ftree:
+			choice = ways[int(f.sw)*len(choice):][:len(choice)]
+		case MinHop, Spread:
+			f.place(choice, engine == Spread)
+		default:
 			f.setAll(tables)
-			return
+			continue
 		}
-		choice := f.unrouted()
-		healthy(f, choice)
-		f.repair(choice, engine == Spread)
 		for dst, k := range choice {
 			if k != none {
-				tables.Set(f.sw, dst, Port(f.port+k))
+				tables.Set(f.sw, dst, Port(f.port+int(k)))
 			}
 		}
-	}
-	for f := range fans(t) {
-		lead(f)
-	}
-	for _, f := range downFans(t) {
-		lead(f)
 	}
 	if t.Cables() == 1 {
 		setDown(tables)
 	}
 	return tables, nil
+}
+
+// Closed reports whether LeafWays knows the ways of an engine on a tree: of minhop and spread on any tree, of ftree on
+// two levels with single cables where all servers reach each other.
+func Closed(t *topology.Tree, engine string) bool {
+	return engine == MinHop || engine == Spread || engine == Ftree && t.Plain() && t.Connected() == nil
+}
+
+// LeafWays fills the way up from each leaf to each server of another leaf, by leaf·S + rank, that an engine leads it
+// where Closed; -1: none. On two levels with single cables it is the spine. It needs no tables, which surveys of many
+// failures have no time for.
+func LeafWays(t *topology.Tree, engine string, ways []int32) {
+	if engine == Ftree {
+		ftree(t, ways)
+		return
+	}
+	for f := range fans(t) {
+		if int(f.sw) >= t.Leaves() {
+			return
+		}
+		f.place(ways[int(f.sw)*t.Servers():][:t.Servers()], engine == Spread)
+	}
 }
 
 // none marks a destination without a way up: below the switch, or unreachable.
@@ -110,124 +129,111 @@ const none = -1
 type fan struct {
 	tree  *topology.Tree
 	sw    Switch
-	index int // of the leaf or pod
-	port  int // of the first way
-	ways  int
-	below func(leaf int) bool          // these ways do not lead to a leaf
-	open  func(leaf int, way int) bool // a live path to a leaf begins with a way
-	mod   int                          // destinations are divided by it before ftree takes the remainder
+	index int                 // of the leaf or pod
+	port  int                 // of the first way
+	below func(leaf int) bool // these ways do not lead to a leaf
+	open  []bool              // by leaf·ways + way: a live path to the leaf begins with the way
+	count []int32             // by way: destinations, for place
 }
 
-// fans yields the fans of all leaves and, on three levels, of the switches in pods.
-func fans(t *topology.Tree) iter.Seq[fan] {
-	return func(yield func(fan) bool) {
+// fans yields the fans of all leaves, on three levels those of the switches in pods, and, where cables are parallel, those
+// of a spine to each leaf. Each is valid until the next.
+func fans(t *topology.Tree) func(yield func(*fan) bool) {
+	return func(yield func(*fan) bool) {
+		f := &fan{tree: t}
+		begin := func(sw, index, port, ways int, below func(leaf int) bool) {
+			f.sw, f.index, f.port, f.below = Switch(sw), index, port, below
+			f.open, f.count = cleared(f.open, t.Leaves()*ways), cleared(f.count, ways)
+		}
 		for sw := range t.Switches() {
 			port, ways := t.Upward(sw)
 			if ways == 0 {
 				continue
 			}
-			open := make([]bool, t.Leaves()*ways)
+			begin(sw, t.Place(sw), port, ways, func(b int) bool { return t.Below(b, sw) })
 			for b := range t.Leaves() {
 				for l := range t.Ways(sw, b) {
 					low, _ := t.Ends(l)
-					open[b*ways+low.Port-port] = true
+					f.open[b*ways+low.Port-port] = true
 				}
-			}
-			f := fan{
-				tree: t, sw: Switch(sw), index: t.Place(sw), port: port, ways: ways, mod: 1,
-				below: func(b int) bool { return t.Below(b, sw) },
-				open:  func(b, k int) bool { return open[b*ways+k] },
-			}
-			if sw >= t.Leaves() {
-				f.mod = t.Spines()
 			}
 			if !yield(f) {
 				return
 			}
 		}
-	}
-}
-
-// downFans returns, where cables are parallel, the fans of a spine to each leaf.
-func downFans(t *topology.Tree) (out []fan) {
-	for k := 0; t.Cables() > 1 && k < t.Spines(); k++ {
-		for leaf := range t.Leaves() {
-			_, high := t.Ends(t.Cable(leaf, k, 0))
-			out = append(out, fan{
-				tree: t, sw: Switch(high.Switch), index: leaf, port: high.Port, ways: t.Cables(), mod: 1,
-				below: func(b int) bool { return b != leaf },
-				open:  func(_, c int) bool { return t.CableAlive(leaf, k, c) },
-			})
+		for k := 0; t.Cables() > 1 && k < t.Spines(); k++ {
+			for leaf := range t.Leaves() {
+				_, high := t.Ends(t.Cable(leaf, k, 0))
+				begin(high.Switch, leaf, high.Port, t.Cables(), func(b int) bool { return b != leaf })
+				for c := range t.Cables() {
+					f.open[leaf*t.Cables()+c] = t.CableAlive(leaf, k, c)
+				}
+				if !yield(f) {
+					return
+				}
+			}
 		}
 	}
-	return out
 }
 
-// remote calls f for every destination that the way down does not reach, by rank.
-func (f fan) remote(do func(dst, leaf int)) {
-	for leaf := range f.tree.Leaves() {
-		if f.below(leaf) {
+// cleared returns n zero values, in the memory of s where it suffices.
+func cleared[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	s = s[:n]
+	clear(s)
+	return s
+}
+
+// place gives each destination a way by the rule of minhop or, where ties rotate, of spread: "fewest destinations so far,
+// ties to the lowest" is in turn where every way is a candidate for every destination.
+func (f *fan) place(choice []int32, rotate bool) {
+	t, ways, next, broken := f.tree, len(f.count), 0, false
+	for b := range t.Leaves() {
+		below := f.below(b)
+		for dst := t.First(b); dst < t.First(b+1); dst++ {
+			if choice[dst] = none; below {
+				continue
+			}
+			if f.open[b*ways+next] {
+				choice[dst] = int32(next)
+				f.count[next]++
+			} else {
+				broken = true
+			}
+			if next++; next == ways {
+				next = 0
+			}
+		}
+	}
+	live := make([]int32, 0, ways)
+	for b := 0; broken && b < t.Leaves(); b++ {
+		if f.below(b) {
 			continue
 		}
-		for dst := f.tree.First(leaf); dst < f.tree.First(leaf+1); dst++ {
-			do(dst, leaf)
-		}
-	}
-}
-
-func destinationMod(f fan, choice []int) {
-	f.remote(func(dst, _ int) { choice[dst] = dst / f.mod % f.ways })
-}
-
-// roundRobin is "fewest destinations so far, ties to the lowest" when every
-// way is a candidate for every destination.
-func roundRobin(f fan, choice []int) {
-	i := 0
-	f.remote(func(dst, _ int) {
-		choice[dst] = i % f.ways
-		i++
-	})
-}
-
-func (f fan) unrouted() []int {
-	return slices.Repeat([]int{none}, f.tree.Servers())
-}
-
-func (f fan) candidates(leaf int) []int {
-	var out []int
-	for k := range f.ways {
-		if f.open(leaf, k) {
-			out = append(out, k)
-		}
-	}
-	return out
-}
-
-func (f fan) repair(choice []int, rotate bool) {
-	count := make([]int, f.ways)
-	f.remote(func(dst, leaf int) {
-		if k := choice[dst]; f.open(leaf, k) {
-			count[k]++
-		} else {
-			choice[dst] = none
-		}
-	})
-	f.remote(func(dst, leaf int) {
-		if choice[dst] != none {
-			return
-		}
-		candidates := f.candidates(leaf)
-		if len(candidates) == 0 {
-			return
-		}
+		live = f.candidates(live[:0], b)
 		start := 0
 		if rotate {
 			start = f.index
 		}
-		best := LeastUsed(candidates, count, start)
-		choice[dst] = best
-		count[best]++
-	})
+		for dst := t.First(b); dst < t.First(b+1) && len(live) > 0; dst++ {
+			if choice[dst] == none {
+				choice[dst] = LeastUsed(live, f.count, start)
+				f.count[choice[dst]]++
+			}
+		}
+	}
+}
+
+// candidates appends the ways that are open to a leaf.
+func (f *fan) candidates(to []int32, leaf int) []int32 {
+	for k, open := range f.open[leaf*len(f.count):][:len(f.count)] {
+		if open {
+			to = append(to, int32(k))
+		}
+	}
+	return to
 }
 
 // LeastUsed returns the first of the candidates with the least count, from place start on, around their end.
@@ -241,13 +247,13 @@ func LeastUsed[T int | int32](candidates, count []T, start int) T {
 	return best
 }
 
-func (f fan) setAll(tables *Tables) {
+func (f *fan) setAll(tables *Tables) {
 	t := f.tree
 	for leaf := range t.Leaves() {
 		if f.below(leaf) {
 			continue
 		}
-		ports := lists.Map(f.candidates(leaf), func(k int) Port { return Port(f.port + k) })
+		ports := lists.Map(f.candidates(nil, leaf), func(k int32) Port { return Port(f.port + int(k)) })
 		for dst := t.First(leaf); dst < t.First(leaf+1); dst++ {
 			tables.Set(f.sw, dst, ports...)
 		}

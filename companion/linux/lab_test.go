@@ -153,7 +153,7 @@ func TestAllPairsOnAllPaths(t *testing.T) {
 	for _, o := range []topology.Options{{Ports: 2, Leaves: 2}, {Ports: 2, Leaves: 3}, {Ports: 2, Leaves: 4, Pods: 2}} {
 		tree := topologytest.Without(t, o)
 		t.Run(tree.Notation(), func(t *testing.T) {
-			l, _ := start(t, newPlan(t, tree, routing.Ftree), 0)
+			l, _ := start(t, newPlan(t, tree, routing.MinHop), 0)
 			allPairs(t, l, tree)
 		})
 	}
@@ -181,6 +181,9 @@ func TestDeadLink(t *testing.T) {
 	engines := []string{routing.Ftree, routing.MinHop, routing.Spread, routing.ECMP, routing.Spray}
 	for i, x := range append(slices.Repeat(faults[:1], len(engines)), faults[1:]...) {
 		engine := engines[i%len(engines)]
+		if !routing.Closed(topologytest.Without(t, x.tree), engine) && engine == routing.Ftree {
+			engine = routing.MinHop
+		}
 		t.Run(x.name+", "+engine, func(t *testing.T) {
 			healthy, broken := topologytest.Without(t, x.tree), topologytest.Without(t, x.tree, x.dead)
 			l, target := start(t, newPlan(t, healthy, engine), 0)
@@ -219,7 +222,7 @@ func TestCounters(t *testing.T) {
 		rate := unit.Rate(i%2) * 1e9
 		for path := range tree.Paths() {
 			t.Run(fmt.Sprintf("%s rate %s path %d", tree.Notation(), rate, path), func(t *testing.T) {
-				l, _ := start(t, newPlan(t, tree, routing.Ftree), rate)
+				l, _ := start(t, newPlan(t, tree, routing.MinHop), rate)
 				const src, dst = 1, 4
 				expect.Must(t, transfer(t.Context(), l, src, dst, path, make([]byte, size)))
 				checkCounters(t, l, tree.Path(nil, src, dst, path), tree.Path(nil, dst, src, tree.Back(path)), size)
@@ -365,6 +368,9 @@ func TestFollow(t *testing.T) {
 	engines := []string{routing.MinHop, routing.ECMP, routing.Spray}
 	for i, x := range append(slices.Repeat(faults[:1], len(engines)), faults[1:]...) {
 		engine := engines[i%len(engines)]
+		if !routing.Closed(topologytest.Without(t, x.tree), engine) && engine == routing.Ftree {
+			engine = routing.MinHop
+		}
 		t.Run(x.name+", "+engine, func(t *testing.T) {
 			p := newPlan(t, topologytest.Without(t, x.tree), engine)
 			l, target := start(t, p, 0)

@@ -70,7 +70,7 @@ func TestRouter(t *testing.T) {
 // routed takes a link of a tree down, and up again.
 func routed(t *testing.T, tree, broken *topology.Tree, dead topology.Link) {
 	t.Helper()
-	p := newPlan(t, tree, routing.Ftree)
+	p := newPlan(t, tree, routing.MinHop)
 	l, target := start(t, p, 0)
 	r, events := route(t, l, target, p)
 	everything(t, l)

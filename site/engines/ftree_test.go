@@ -2,6 +2,7 @@ package engines_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -23,21 +24,46 @@ func equal(t *testing.T, want, got *routing.Tables) {
 	}
 }
 
-// TestFtreeOfWholeTrees: OpenSM's ftree on trees where nothing is missing is the
-// closed form that ForTree then takes instead.
-func TestFtreeOfWholeTrees(t *testing.T) {
-	for _, o := range []topology.Options{
-		{Ports: 1, Leaves: 2}, {Ports: 2, Leaves: 2}, {Ports: 2, Leaves: 5}, {Ports: 3, Leaves: 3}, {Ports: 4, Leaves: 1},
-		{Ports: 4, Leaves: 4}, {Ports: 4, Leaves: 8}, {Ports: 5, Leaves: 2}, {Ports: 7, Leaves: 11}, {Ports: 18, Leaves: 36},
-		{Ports: 20, Leaves: 18},
-	} {
-		tree := topologytest.Tree(t, o)
-		closed := expect.Value(routing.TreeTables(tree, routing.Ftree))(t)
-		searched := expect.Value(engines.ForTree("ftree,opensm-minhop", tree, engines.Options{}))(t)
-		equal(t, closed, searched)
-		named := expect.Value(routing.ForTree(routing.Ftree, tree, false))(t)
-		equal(t, closed, named)
+// TestFtreeClosed: the closed form of package routing has every entry of OpenSM's ftree with the spines as roots, whatever
+// is dead and missing; on whole trees, where leaves have as many servers as spines, it is d-mod-k.
+func TestFtreeClosed(t *testing.T) {
+	compare := func(tree *topology.Tree) {
+		t.Helper()
+		expect.MustTrue(t, routing.Closed(tree, routing.Ftree), "%s: no closed form", tree.Notation())
+		equal(t, expect.Value(engines.ForTree(routing.Ftree, tree, engines.Options{}))(t), expect.Value(routing.ForTree(routing.Ftree, tree, false))(t))
 	}
+	for _, o := range []topology.Options{{Ports: 1, Leaves: 2}, {Ports: 4, Leaves: 1}, {Ports: 7, Leaves: 11}, {Ports: 18, Leaves: 36}, {Ports: 20, Leaves: 18}} {
+		tree := topologytest.Tree(t, o)
+		compare(tree)
+		tables := expect.Value(routing.TreeTables(tree, routing.Ftree))(t)
+		for src := range tree.Servers() {
+			for dst := range tree.Servers() {
+				if spine, ok := tables.PathOf(src, dst); tree.Leaf(src) != tree.Leaf(dst) {
+					expect.MustTrue(t, ok && spine == dst%tree.Spines(), "%s: rank %d to %d over spine %d", tree.Notation(), src, dst, spine)
+				}
+			}
+		}
+	}
+	draw, compared := rand.New(rand.NewPCG(1, 9)), 0
+	for range 400 {
+		o := topology.Options{Ports: 1 + draw.IntN(5), Leaves: 2 + draw.IntN(5), Spines: 1 + draw.IntN(6)}
+		for range o.Leaves {
+			o.Fill = append(o.Fill, draw.IntN(o.Ports+1))
+		}
+		o.Fill[0], o.Fill[o.Leaves-1] = 1, 1
+		tree := expect.Value(topology.New(o))(t)
+		var dead []topology.Link
+		for id := range tree.AllLinks() {
+			if draw.IntN(5) == 0 {
+				dead = append(dead, tree.LinkOf(id))
+			}
+		}
+		if tree = expect.Value(tree.Without(dead...))(t); tree.Connected() == nil {
+			compared++
+			compare(tree)
+		}
+	}
+	expect.MustTrue(t, compared > 100, "%d trees compared", compared)
 }
 
 // Trees with more ports than a switch of InfiniBand has are routed while nothing

@@ -42,7 +42,7 @@ func TestClasses(t *testing.T) {
 	for i := range classTrees {
 		tree := classTree(t, i)
 		for k := 1; k <= 2; k++ {
-			w := &whatIf{tree: tree, opt: WhatIfOptions{K: k, Seed: 1, Cases: DefaultCases()}, leaf: tree.LeafOfRanks(), orders: map[string]*Order{}, classes: newClasses(tree), quickly: map[string]*changes{}, closed: map[string]closedPaths{}}
+			w := &whatIf{tree: tree, opt: WhatIfOptions{K: k, Seed: 1, Cases: DefaultCases()}, leaf: tree.LeafOfRanks(), orders: map[string]*Order{}, classes: newClasses(tree), quickly: map[string]*changes{}}
 			expect.OK(t, w.prepare(&WhatIfReport{}))
 			alone := &whatIf{tree: tree, opt: w.opt, leaf: w.leaf, orders: w.orders}
 			known := 0
@@ -128,50 +128,6 @@ func TestClassesAreChecked(t *testing.T) {
 		return
 	}
 	t.Error("no seed draws the first set")
-}
-
-// Closed forms give the paths of the tables of their engines, whatever is dead and missing.
-func TestClosedPaths(t *testing.T) {
-	draw := rand.New(rand.NewPCG(1, 9))
-	compared := 0
-	for range 400 {
-		o := topology.Options{Ports: 1 + draw.IntN(5), Leaves: 2 + draw.IntN(5), Spines: 1 + draw.IntN(6)}
-		for range o.Leaves {
-			o.Fill = append(o.Fill, draw.IntN(o.Ports+1))
-		}
-		o.Fill[0], o.Fill[o.Leaves-1] = 1, 1
-		tree := expect.Value(topology.New(o))(t)
-		forms := map[string]closedPaths{}
-		for _, engine := range []string{routing.Ftree, routing.MinHop, routing.Spread} {
-			forms[engine] = closedOf(tree, engine)
-			expect.MustTrue(t, forms[engine] != nil, "%v: no closed form of %s", o, engine)
-		}
-		var dead []topology.Link
-		for id := range tree.AllLinks() {
-			if draw.IntN(5) == 0 {
-				dead = append(dead, tree.LinkOf(id))
-			}
-		}
-		cut := expect.Value(tree.Without(dead...))(t)
-		if cut.Connected() != nil {
-			continue
-		}
-		compared++
-		leaf := cut.LeafOfRanks()
-		for engine, form := range forms {
-			tables := expect.Value(plan.Tables(cut, engine))(t)
-			want, got := make([]int32, cut.Leaves()*cut.Servers()), make([]int32, cut.Leaves()*cut.Servers())
-			pathTable(tables, leaf, want)
-			form(cut, leaf, got)
-			for l := range cut.Leaves() {
-				for dst := range leaf {
-					at := l*len(leaf) + dst
-					expect.MustTrue(t, cut.On(l) == 0 || leaf[dst] == l || got[at] == want[at], "%+v without %v, %s: leaf%d to rank %d over %d, want %d", o, dead, engine, l, dst, got[at], want[at])
-				}
-			}
-		}
-	}
-	expect.MustTrue(t, compared > 100, "%d trees compared", compared)
 }
 
 // TestChanges: counting changes gives the same duration as counting all messages, over any paths.

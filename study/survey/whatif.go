@@ -137,7 +137,7 @@ func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfRepo
 		return nil, err
 	}
 	r := &WhatIfReport{tree: t, k: o.K, sample: o.Sample, seed: o.Seed, good: cmp.Or(o.Good, 0.95), assumes: o.Assumes, adaptive: o.Adaptive}
-	w := &whatIf{tree: t, opt: o, leaf: t.LeafOfRanks(), orders: map[string]*Order{}, refused: map[int]string{}, classes: newClasses(t), quickly: map[string]*changes{}, closed: map[string]closedPaths{}}
+	w := &whatIf{tree: t, opt: o, leaf: t.LeafOfRanks(), orders: map[string]*Order{}, refused: map[int]string{}, classes: newClasses(t), quickly: map[string]*changes{}}
 	if err := w.prepare(r); err != nil {
 		return nil, err
 	}
@@ -164,9 +164,8 @@ type whatIf struct {
 	orders map[string]*Order // of schedules that ignore dead links, by name
 	groups []chosen          // their sets are the items of the sweep, group after group
 
-	classes *classes               // nil: there are none
-	quickly map[string]*changes    // of the schedules in orders
-	closed  map[string]closedPaths // by engine; nil: none
+	classes *classes            // nil: there are none
+	quickly map[string]*changes // of the schedules in orders
 
 	states   []state
 	outcomes []outcome      // cases of each set
@@ -210,7 +209,6 @@ func (w *whatIf) prepare(r *WhatIfReport) error {
 			return fmt.Errorf("%s: a plan without routes has no efficiency, so what a failure costs it is not known; without --routing each schedule has its own", c)
 		}
 		if c.single() {
-			w.closed[c.Routing] = closedOf(w.tree, c.Routing)
 			if w.orders[c.Schedule] == nil {
 				p, err := plan.Build(w.tree, plan.Options{Schedule: c.Schedule, Routing: plan.NoRouting, Seed: w.opt.Seed})
 				if err != nil {
@@ -327,8 +325,8 @@ func (w *whatIf) quick(t *topology.Tree, c Case, dead []topology.Link) (outcome,
 		return w.byClass(c, dead)
 	}
 	d, err := x.over(func(path []int32) error {
-		if closed := w.closed[c.Routing]; closed != nil && t.Connected() == nil {
-			closed(t, w.leaf, path)
+		if t.Plain() && routing.Closed(t, c.Routing) {
+			routing.LeafWays(t, c.Routing, path)
 			return nil
 		}
 		tables, err := plan.Tables(t, c.Routing)
