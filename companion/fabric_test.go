@@ -96,6 +96,7 @@ func quiet() {
 	synctest.Wait()
 }
 
+//gate:race
 func TestInstallComparesWhatItReads(t *testing.T) {
 	p := newPlan(t, topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2}), routing.MinHop)
 	f := &fabric{tables: map[Node][]Route{}, lie: func(r Routes) { r[3].Routes = nil }}

@@ -36,6 +36,8 @@ func (s *oneSwitch) Restore(ctx context.Context, former Tables) (int, Tables, er
 }
 
 // What was installed last comes back where somebody else has changed it, but not after Undo.
+//
+//gate:race
 func TestInstallAgain(t *testing.T) {
 	s := &oneSwitch{held: "before"}
 	i := &Installation{Switches: s, Kind: "one", Dir: t.TempDir()}
@@ -62,6 +64,8 @@ func TestInstallAgain(t *testing.T) {
 }
 
 // Whatever installs at once, the tables of before the first come back.
+//
+//gate:race
 func TestInstallationsOverlap(t *testing.T) {
 	s := &oneSwitch{held: "before"}
 	i := &Installation{Switches: s, Kind: "one", Dir: t.TempDir(), Lends: true}

@@ -48,6 +48,7 @@ func (r routed) aid(t *testing.T, dead ...topology.Link) int {
 	return n
 }
 
+//gate:race
 func TestRouterAid(t *testing.T) {
 	r := newRouted(t, routing.Spread)
 	r.holds(t, routing.Ftree)
@@ -61,6 +62,8 @@ func TestRouterAid(t *testing.T) {
 }
 
 // What it holds it knows; asked for the same dead links again, it looks.
+//
+//gate:race
 func TestRouterRepairs(t *testing.T) {
 	r := newRouted(t, routing.MinHop)
 	reads := r.reads
@@ -76,6 +79,7 @@ func TestRouterRepairs(t *testing.T) {
 	r.holds(t, routing.MinHop, linkB)
 }
 
+//gate:race
 func TestRouterInstallAndClean(t *testing.T) {
 	r := newRouted(t, routing.MinHop)
 	r.aid(t, linkA)
@@ -91,6 +95,8 @@ func TestRouterInstallAndClean(t *testing.T) {
 }
 
 // After an error nothing is certain: the next call reads before it writes.
+//
+//gate:race
 func TestRouterAfterFailure(t *testing.T) {
 	r := newRouted(t, routing.MinHop)
 	r.fail = func() error {
@@ -119,6 +125,8 @@ func TestNewRouterRefuses(t *testing.T) {
 }
 
 // What has been worked out ahead is what would be computed, for every link.
+//
+//gate:race
 func TestForesight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRouted(t, routing.MinHop)
@@ -147,6 +155,8 @@ func TestForesight(t *testing.T) {
 }
 
 // Any sequence of changes ends with the routes of the last.
+//
+//gate:race
 func TestRouterManyChanges(t *testing.T) {
 	r := newRouted(t, routing.MinHop)
 	rng := rand.New(rand.NewPCG(7, 8))

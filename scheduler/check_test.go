@@ -106,6 +106,8 @@ func passes(t testing.TB, tree *topology.Tree, s *scheduler.Schedule) {
 
 // A schedule does not depend on the number of workers, but, where it is searched, on the
 // seed; the number of phases depends on the tree alone.
+//
+//gate:race
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	wide := random(t, topology.Options{Ports: 12, Leaves: 10, Spines: 14}, 30, 1)

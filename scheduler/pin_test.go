@@ -68,6 +68,7 @@ func TestPinFORS(t *testing.T) {
 	}
 }
 
+//gate:race
 func TestPinLarge(t *testing.T) {
 	t.Parallel()
 	o := topology.Options{Ports: 20, Leaves: 18}

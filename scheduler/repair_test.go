@@ -132,6 +132,7 @@ func TestRepairPinned(t *testing.T) {
 		"repair of fors moves %d messages or changes spines", s.Moved)
 }
 
+//gate:race
 func TestRepairWorkers(t *testing.T) {
 	t.Parallel()
 	o, dead := topology.Options{Ports: 12, Leaves: 10, Spines: 14}, 40

@@ -17,6 +17,8 @@ import (
 )
 
 // TestCompare runs the scripts about comparing runs, on results that it makes up.
+//
+//gate:libraries
 func TestCompare(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/compare", UpdateScripts: *update,
@@ -136,6 +138,9 @@ func (m *madeup) run() *results.Run {
 
 // TestResults runs the scripts about files of results. What a binary can do
 // depends on what is built in.
+//
+//gate:libraries
+//gate:debian13
 func TestResults(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/results", UpdateScripts: *update,

@@ -51,6 +51,8 @@ func exists(t *testing.T, dir, name string) bool {
 
 // Links go down for the cases that want it, and come up; timed changes are in
 // the results as on other fabrics.
+//
+//gate:race
 func TestInject(t *testing.T) {
 	dir := t.TempDir()
 	// No link comes up before the test has looked, however late it does.
@@ -95,6 +97,8 @@ func changes(t *testing.T, results, link string) {
 
 // A run that is interrupted brings links up; one that is killed leaves a
 // journal. The next run refuses, restore brings the link up.
+//
+//gate:race
 func TestInjectStopped(t *testing.T) {
 	for _, tt := range []struct {
 		signal syscall.Signal

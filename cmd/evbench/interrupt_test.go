@@ -31,6 +31,8 @@ var holding = []string{
 var showing = []string{"whatif", "sim", "merge"}
 
 // Every other command reads, computes and prints: told to end, it prints nothing.
+//
+//gate:race
 func TestComputingEnds(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -82,6 +84,8 @@ func leaves(head string, cmds []*cli.Command) (names []string) {
 }
 
 // A command that is told to end does so in the middle of a file without an end.
+//
+//gate:race
 func TestEndsWhileReading(t *testing.T) {
 	for sig, want := range map[syscall.Signal]int{
 		syscall.SIGTERM: exitTerminated, syscall.SIGINT: exitInterrupted, syscall.SIGHUP: exitHungUp,
@@ -135,6 +139,8 @@ func TestNotifyHangUp(t *testing.T) {
 }
 
 // An interrupted survey prints what is done, marked incomplete, and exits 130.
+//
+//gate:race
 func TestWhatIfInterrupted(t *testing.T) {
 	for _, c := range []struct {
 		args []string

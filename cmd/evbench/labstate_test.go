@@ -258,6 +258,8 @@ func (l heldLab) exchange() {
 // In a routed network of namespaces, workers find their addresses by themselves,
 // and the preflight finds workers with the wrong position by the number of
 // routers between them. With the right ones, a plan that chooses spines runs.
+//
+//gate:race
 func TestPreflightInLab(t *testing.T) {
 	lab := holdLab(t)
 	code, said := lab.place("wrong", 0, 2, 1, 3)

@@ -42,6 +42,8 @@ func mpiLabOf(t *testing.T, dir, network string) string {
 }
 
 // mpirun over the lab: its daemons and messages cross the lab's links.
+//
+//gate:debian13
 func TestMPIRunLab(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "s.yaml", strings.Replace(fmt.Sprintf(startedScenario, "300ms"), ", control: \"unix:c\"", "", 1))
@@ -85,6 +87,8 @@ func crossed(t *testing.T, dir string) (bytes uint64) {
 
 // TestMPILabNoRoute: where a route of the lab leads nowhere, a run over MPI ends by its timeout, and
 // names who is missing: on a busy machine others may be late, too. MPI itself would wait without end.
+//
+//gate:debian13
 func TestMPILabNoRoute(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "s.yaml", strings.NewReplacer(", control: \"unix:c\"", "", "timeout: 30s", "timeout: 2s").Replace(fmt.Sprintf(startedScenario, "300ms")))
@@ -97,6 +101,8 @@ func TestMPILabNoRoute(t *testing.T) {
 
 // A program of others follows the plan for the servers of a lab, whose names are those of the
 // network, and receives what it should.
+//
+//gate:debian13
 func TestMPIWrapLab(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "exchange")
@@ -146,6 +152,8 @@ func TestMPIWrapLabCables(t *testing.T) {
 }
 
 // TestMPIKilled kills the program with SIGKILL: mpirun and its ranks end, those on servers of a lab, too.
+//
+//gate:debian13
 func TestMPIKilled(t *testing.T) {
 	for _, name := range []string{"wrap here", "wrap lab", "lab"} {
 		t.Run(name, func(t *testing.T) {
@@ -191,6 +199,8 @@ func TestMPIKilled(t *testing.T) {
 
 // TestMPILabFiles has runs on the servers of a lab leave no file: names in /tmp are other users'
 // labs', too. What one left that was killed goes with the next.
+//
+//gate:debian13
 func TestMPILabFiles(t *testing.T) {
 	dir := t.TempDir()
 	script := mpiLab(t, dir)
@@ -235,6 +245,8 @@ cases:
 
 // Over MPI, too, a run on a lab has tables hold the paths of its plans, one from each leaf to each
 // server, and changes both when a link dies.
+//
+//gate:debian13
 func TestMPIInLab(t *testing.T) {
 	r := labRun(t, inLab)
 	for _, p := range r.Manifest.Predictions {
@@ -303,6 +315,8 @@ func TestMPITwin(t *testing.T) {
 
 // A plan of several paths from a leaf to a server is refused before anything starts, and a lab
 // whose run is killed leaves no rank.
+//
+//gate:debian13
 func TestMPIInLabEnds(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "several.yaml", strings.Replace(inLab, "schedule: fors", "schedule: fors, objective: phases", 1))

@@ -52,6 +52,8 @@ func finished(t *testing.T, p *program) {
 	expect.False(t, code == exitDone && strings.Contains(said, "non-zero"), "mpirun complains of a run without a fault:\n%s", said)
 }
 
+//gate:mpich
+//gate:debian13
 func TestMPIRun(t *testing.T) {
 	dir := t.TempDir()
 	cmd := mpirun(t, dir, 9, scenarioFile(t, "mpi-quickstart.yaml"), "--duration", "300ms", "--interval", "100ms", "-o", "out")
@@ -71,6 +73,8 @@ func TestMPIRun(t *testing.T) {
 }
 
 // Readers apart from builders over MPI, in all modes: builders alone build, and lose nothing.
+//
+//gate:debian13
 func TestMPIRunRoles(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "s.yaml", `topology: FT(2;2,3)
@@ -96,6 +100,9 @@ cases:
 
 // The controller is any rank, and control may go over TCP beside MPI, or all of
 // it over TCP.
+//
+//gate:mpich
+//gate:debian13
 func TestMPIRunControl(t *testing.T) {
 	for _, transport := range []string{"mpi", "tcp"} {
 		t.Run(transport, func(t *testing.T) {
@@ -111,6 +118,9 @@ func TestMPIRunControl(t *testing.T) {
 }
 
 // Events are built over each layer that MPI can have below it.
+//
+//gate:mpich
+//gate:debian13
 func TestMPIRunLayers(t *testing.T) {
 	for _, layer := range mpi.Layers() {
 		t.Run(layer.Name, func(t *testing.T) {
@@ -129,6 +139,9 @@ func TestMPIRunLayers(t *testing.T) {
 }
 
 // The launcher of another MPI starts ranks that do not know of each other.
+//
+//gate:mpich
+//gate:debian13
 func TestMPIRunOtherLauncher(t *testing.T) {
 	launcher := []string{"mpiexec.hydra"}
 	if mpi.Family != mpi.OpenMPI {
@@ -144,6 +157,9 @@ func TestMPIRunOtherLauncher(t *testing.T) {
 
 // MPICH places ranks in the order of a host file that plan --collective writes. The remote shell of this test runs
 // everything here, under the name of its host; Open MPI asks a name server for such names, for as long as that takes.
+//
+//gate:mpich
+//gate:debian13
 func TestMPIRunRing(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "rsh", `#!/bin/sh
@@ -239,6 +255,9 @@ func TestMPIRunRoutesKernel(t *testing.T) {
 }
 
 // What all ranks refuse, one of them says, and mpirun ends as evbench does.
+//
+//gate:mpich
+//gate:debian13
 func TestMPIRunRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
@@ -257,6 +276,8 @@ func TestMPIRunRefuses(t *testing.T) {
 }
 
 // A lost rank ends the job badly, and no number of it counts.
+//
+//gate:debian13
 func TestMPIRunRankKilled(t *testing.T) {
 	dir := t.TempDir()
 	p := beginCommand(t, dir, mpirun(t, dir, 9, scenarioFile(t, "mpi-quickstart.yaml"), "--duration", "1h", "--interval", "100ms", "-o", "out"))
@@ -274,6 +295,9 @@ func TestMPIRunRankKilled(t *testing.T) {
 // Ctrl-C at mpirun, a signal of a batch system to mpirun, to its daemons and to all ranks, which
 // mpirun signals once more, and SIGUSR1, which mpirun passes on: the controller writes what was
 // measured.
+//
+//gate:mpich
+//gate:debian13
 func TestMPIRunInterrupted(t *testing.T) {
 	version, _ := mpi.FindLauncher(t.Context(), mpi.Local(1)[0]) // 0: not of Open MPI
 	for _, tt := range []struct {
@@ -370,6 +394,8 @@ func startedOver(t *testing.T, dir, over string) (control string) {
 
 // mpirun starts the ranks on other hosts by ssh, as on a cluster; messages and
 // control travel as the scenario says.
+//
+//gate:debian13
 func TestMPIRunBySSH(t *testing.T) {
 	server := startSSHD(t)
 	for _, over := range []string{transport.MPI, transport.TCP} {
@@ -391,6 +417,8 @@ func TestMPIRunBySSH(t *testing.T) {
 }
 
 // A host that ssh does not reach ends the run before it begins.
+//
+//gate:debian13
 func TestMPIRunBySSHUnreachable(t *testing.T) {
 	dir, server := t.TempDir(), startSSHD(t)
 	startedOver(t, dir, transport.MPI)

@@ -81,6 +81,8 @@ cases: [{name: one, failover: {policy: fors, on_disconnect: wait}}]
 
 // Somebody else takes both links of a leaf down, and up again: the plan changes, messages wait,
 // event building goes on, nothing is lost, and each record says whose doing it was.
+//
+//gate:race
 func TestLinksChangedFromOutside(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "lab.yaml", outsideScenario)

@@ -126,6 +126,8 @@ func sessionOf(t *testing.T, dir, scenario string, addresses int) (controller *p
 
 // A killed run leaves its folders, one with the token, and the next run removes them, but not those of
 // a run that goes on.
+//
+//gate:race
 func TestKilledLeavesNothingForLong(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -154,6 +156,7 @@ func TestKilledLeavesNothingForLong(t *testing.T) {
 	expect.True(t, len(folders()) == 0, "folders %v are left", folders())
 }
 
+//gate:race
 func TestEightProcesses(t *testing.T) {
 	eightProcesses(t, "FT(2;4,2)", "linear-shift", 1)
 }
@@ -182,6 +185,8 @@ func eightProcesses(t *testing.T, topology, schedule string, addresses int) {
 
 // A killed worker ends the case with an error that names it, the phase and who
 // waited; what was measured is kept and marked, and the other workers end.
+//
+//gate:race
 func TestKilledWorker(t *testing.T) {
 	dir := t.TempDir()
 	controller, workers := session(t, dir, "1h")
@@ -222,6 +227,8 @@ cases: [{name: one, schedule: fors, failures: [leaf0-spine0]}]
 
 // Ctrl-C ends a run in every stage, keeps what was measured, marks it, and
 // leaves nothing behind.
+//
+//gate:race
 func TestInterrupt(t *testing.T) {
 	for _, tt := range []struct {
 		stage  string
@@ -252,6 +259,8 @@ func TestInterrupt(t *testing.T) {
 }
 
 // A run that is interrupted before it has measured anything says so.
+//
+//gate:race
 func TestInterruptBeforeMeasuring(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "s.yaml", fmt.Sprintf(hostsScenario, "1h"))

@@ -157,6 +157,8 @@ func writeProgram(t *testing.T, live *ibtest.Live, program, name string) {
 }
 
 // TestRoutesFollow has a cable pulled and plugged in again: new tables, and the old ones.
+//
+//gate:race
 func TestRoutesFollow(t *testing.T) {
 	ibtest.Need(t)
 	for _, x := range []struct { // the name is part of a shell's words

@@ -22,6 +22,8 @@ import (
 
 // TestJobsSignal stands in for OpenSM with a process that dies of SIGHUP: it hears
 // of new tables, and not of the same ones.
+//
+//gate:race
 func TestJobsSignal(t *testing.T) {
 	dir := t.TempDir()
 	list, out := filepath.Join(dir, "jobs"), filepath.Join(dir, "lft.txt")
@@ -136,6 +138,8 @@ func replace(t *testing.T, name, text string) {
 // TestJobsFollow: a queue that fails is said, and asked again; tables are written when jobs
 // across switches have changed; OpenSM, here a process that dies of SIGHUP, is told of them, and
 // told again where that failed.
+//
+//gate:race
 func TestJobsFollow(t *testing.T) {
 	dir := t.TempDir()
 	list, out := filepath.Join(dir, "jobs"), filepath.Join(dir, "lft.txt")
@@ -164,6 +168,8 @@ func TestJobsFollow(t *testing.T) {
 
 // TestJobsFollowInstalls has a real OpenSM load tables when jobs change, and when a cable dies. The aggregation node
 // of each switch keeps its routes.
+//
+//gate:race
 func TestJobsFollowInstalls(t *testing.T) {
 	ibtest.Need(t)
 	dir := t.TempDir()

@@ -137,6 +137,8 @@ func mixedLMC(text string) string {
 
 // TestRunRoutesStopped brings the former tables back after a signal; after a kill the next run says who
 // has left its tables, and routes undo brings back the former ones.
+//
+//gate:race
 func TestRunRoutesStopped(t *testing.T) {
 	r := newRoutedRun(t)
 	r.scenario("1h")
@@ -205,6 +207,8 @@ func TestOneOwnerOfTables(t *testing.T) {
 
 // TestControllerFollowsOpenSM: a cable dies while events are built; OpenSM's log says so, and the switches
 // get the tables of the next plan.
+//
+//gate:race
 func TestControllerFollowsOpenSM(t *testing.T) {
 	r := newRoutedRun(t)
 	r.scenario("1h", "dump=sh "+r.in("dump.sh"))
@@ -240,6 +244,8 @@ func (r *routedRun) switchOf(name string) network.Node {
 
 // TestControllerRoutesLab: Linux switches, reached by a shell, get the routes of a plan around a link
 // that is dead, which workers follow by address, and have their own again at the end.
+//
+//gate:race
 func TestControllerRoutesLab(t *testing.T) {
 	l := holdLab(t)
 	held := func() string {

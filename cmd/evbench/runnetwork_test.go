@@ -141,6 +141,8 @@ func replanned(t *testing.T, dir, scenario string) (rows [][]string, last map[st
 
 // TestReorderOnHosts: the tables of a network of hosts change while events are built, as its dump says. The order
 // is planned anew: that of the other tables.
+//
+//gate:race
 func TestReorderOnHosts(t *testing.T) {
 	dir := t.TempDir()
 	done := func(args string) {

@@ -24,6 +24,8 @@ import (
 )
 
 // A browser follows a run to its end, and is told where the results are.
+//
+//gate:race
 func TestServe(t *testing.T) {
 	dir := t.TempDir()
 	// Nothing is measured before the browser is there, however late it comes.
@@ -87,6 +89,8 @@ func beginAsUser(t *testing.T, args ...string) (p *program, dir string) {
 }
 
 // A run of a user who is not root is in namespaces of its own; its page is not.
+//
+//gate:race
 func TestServeOutsideOfNamespaces(t *testing.T) {
 	p, dir := beginAsUser(t, "run", "--rounds", "1", "-v", "--serve", ":0", "-o", "out", "lab.yaml")
 	url := p.page()
@@ -102,6 +106,8 @@ func TestServeOutsideOfNamespaces(t *testing.T) {
 }
 
 // Where an address is in use nothing is done.
+//
+//gate:race
 func TestServeAddressInUse(t *testing.T) {
 	l := expect.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
@@ -114,6 +120,8 @@ func TestServeAddressInUse(t *testing.T) {
 
 // Strangers who hold connections to the page take no files from the run, which may open so
 // many and no more.
+//
+//gate:race
 func TestServeStrangers(t *testing.T) {
 	dir := t.TempDir()
 	there := filepath.Join(t.TempDir(), "there")
@@ -158,6 +166,7 @@ func together(t *testing.T, dir, duration string) []*program {
 	return ranks
 }
 
+//gate:race
 func TestStartedTogether(t *testing.T) {
 	dir := t.TempDir()
 	for rank, p := range together(t, dir, "300ms") {
@@ -175,6 +184,8 @@ func TestStartedTogether(t *testing.T) {
 }
 
 // A rank that is lost ends the run, and nothing that was measured counts.
+//
+//gate:race
 func TestStartedRankLost(t *testing.T) {
 	dir := t.TempDir()
 	ranks := together(t, dir, "1h")
@@ -188,6 +199,8 @@ func TestStartedRankLost(t *testing.T) {
 // A launcher that is told to end passes it on to all ranks at once: the servers
 // stay until the controller has what they did. A batch system signals the ranks, too: what
 // comes after the first signal ends none of them.
+//
+//gate:race
 func TestStartedInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	ranks := together(t, dir, "1h")
@@ -213,6 +226,8 @@ func TestStartedInterrupted(t *testing.T) {
 }
 
 // A launcher that is killed, as by a second Ctrl-C at mpirun of Open MPI 4, leaves no ranks behind.
+//
+//gate:race
 func TestStartedLauncherKilled(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "s.yaml", fmt.Sprintf(startedScenario, "1h"))

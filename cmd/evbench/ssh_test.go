@@ -226,6 +226,8 @@ func TestNoWorkerStaysBehind(t *testing.T) {
 }
 
 // Ctrl-C ends also the wait for a host that says nothing.
+//
+//gate:race
 func TestInterruptChecking(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

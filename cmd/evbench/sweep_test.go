@@ -20,6 +20,8 @@ var kills = flag.Int("kills", 4, "how often TestKilled kills a shard")
 
 // A shard that is killed at any point, again and again, goes on from its journal: in the end no item
 // is lost or doubled, and the shards print what the whole does.
+//
+//gate:race
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"whatif", "-t", "FT(2;6,6)", "--k", "2", "--json"}
@@ -72,6 +74,8 @@ func (p *program) awaitSize(name string, bytes int64) {
 }
 
 // An interrupt leaves a journal, from which the command goes on to the same output.
+//
+//gate:race
 func TestInterruptedShard(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"whatif", "-t", "FT(2;6,6)", "--k", "2", "--journal", "j", "--json"}

@@ -67,6 +67,7 @@ func TestColorRandom(t *testing.T) {
 	}
 }
 
+//gate:race
 func TestColorLarge(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -148,6 +148,8 @@ func TestDeadCables(t *testing.T) {
 }
 
 // The tables of a file, and a tree whose tables are given.
+//
+//gate:race
 func TestLoaded(t *testing.T) {
 	dir := t.TempDir()
 	net := filepath.Join(dir, "tree.txt")

@@ -61,6 +61,8 @@ func (m *mender) Reserve(src, dst, path, bytes int, now time.Time) (time.Time, i
 }
 
 // A message waits at a dead link and goes on when it is up again.
+//
+//gate:race
 func TestOutage(t *testing.T) {
 	healthy, f := fabric(t, "FT(2;1,2)")
 	dead := expect.Value(healthy.Without(topology.Link{}))(t)

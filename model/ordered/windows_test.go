@@ -19,6 +19,8 @@ type tokenOf struct{ from, to, send int }
 // What workers are told fits together, on random trees and sizes: each fragment is sent and
 // received once, each token that is awaited is sent once, no more than three to a fragment,
 // and the plans of windows lead from one to the next.
+//
+//gate:race
 func TestParts(t *testing.T) {
 	across := 0
 	drawn := []string{"{spread: 0.9}", "exponential", "{distribution: log-normal, sigma: 1}", "{spread: 0}"}

@@ -84,6 +84,8 @@ func options() Options {
 }
 
 // TestRun: whatever the number of workers, a run writes the same in the same order.
+//
+//gate:race
 func TestRun(t *testing.T) {
 	var first *book
 	for _, workers := range []int{1, 2, 4} {
@@ -112,6 +114,8 @@ func TestRun(t *testing.T) {
 
 // TestResults: a case says that it is simulated, is valid without a word, and its
 // links carry what is planned for them.
+//
+//gate:race
 func TestResults(t *testing.T) {
 	b := &book{}
 	sum := expect.Value(Run(context.Background(), cases(t), b, options()))(t)

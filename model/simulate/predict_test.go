@@ -44,6 +44,8 @@ cases:
 
 // Of a small scenario everything is predicted, the controls included, and near what link
 // loads allow where nothing else is counted.
+//
+//gate:race
 func TestSimulate(t *testing.T) {
 	models := map[modes.Mode]string{modes.Sync: sim.PhaseModel, modes.Unsync: sim.TCPModel}
 	for _, p := range predictedOf(t, t.Context(), time.Hour, twoModes) {

@@ -129,6 +129,8 @@ func exact(p *scheduler.Problem, most int) int {
 
 // TestExact: on 60 problems of three and four hosts, whose messages have one to three random paths over a few links, no
 // choice of paths and phases is shorter than the proof says, and few are shorter than the plan, by one phase.
+//
+//gate:race
 func TestExact(t *testing.T) {
 	rng, longer := rand.New(rand.NewPCG(7, 7)), 0
 	for range 60 {

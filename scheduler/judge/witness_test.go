@@ -205,6 +205,8 @@ func TestBoundReport(t *testing.T) {
 
 // The addresses that the spines of a plan take are counted as a second, obvious
 // count does, and a wrong statement is an offence.
+//
+//gate:race
 func TestPaths(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	for range 100 {

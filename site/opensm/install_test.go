@@ -118,6 +118,7 @@ func twoPlans(t *testing.T) (first, second *Routes) {
 	return first, second
 }
 
+//gate:race
 func TestInstall(t *testing.T) {
 	first, second := twoPlans(t)
 	f := serve(t, first, loads)
@@ -132,6 +133,8 @@ func TestInstall(t *testing.T) {
 
 // TestInstallIsUndone: the tables of before the first installation come back, by this process or by
 // another one, with the files that were there.
+//
+//gate:race
 func TestInstallIsUndone(t *testing.T) {
 	first, second := twoPlans(t)
 	for _, lends := range []bool{true, false} {
@@ -186,6 +189,9 @@ func TestShortWait(t *testing.T) {
 
 // TestInstallTables installs tables that are no plan's, after a plan's, and does not those that
 // lose packets.
+//
+//gate:race
+//gate:debian13
 func TestInstallTables(t *testing.T) {
 	plan, _ := twoPlans(t)
 	f := serve(t, plan, loads)
@@ -207,6 +213,8 @@ func TestInstallTables(t *testing.T) {
 }
 
 // TestInstallRestores has OpenSM fail once the second plan is to be loaded, and the caller give up.
+//
+//gate:race
 func TestInstallRestores(t *testing.T) {
 	gone := errors.New("asked to stop")
 	for _, c := range []struct {
@@ -268,6 +276,8 @@ func TestInstallRestores(t *testing.T) {
 }
 
 // TestInstallSaysWhy: what the log says ends the waiting.
+//
+//gate:race
 func TestInstallSaysWhy(t *testing.T) {
 	first, second := twoPlans(t)
 	f := serve(t, first, func(*fake) string { return minhopLog })
@@ -280,6 +290,8 @@ func TestInstallSaysWhy(t *testing.T) {
 }
 
 // TestInstallLosesMaster: another subnet manager becomes master while OpenSM is to load tables, or OpenSM ends.
+//
+//gate:race
 func TestInstallLosesMaster(t *testing.T) {
 	for want, lose := range map[string]func(f *fake){
 		"is not master of the subnet: that is the subnet manager at port GUID 0x00000000000002c9": func(f *fake) {
@@ -318,6 +330,8 @@ func TestInstallLosesMaster(t *testing.T) {
 }
 
 // TestInstallTimesOut where OpenSM does nothing.
+//
+//gate:race
 func TestInstallTimesOut(t *testing.T) {
 	first, second := twoPlans(t)
 	f := serve(t, first, func(*fake) string { return "" })
@@ -329,6 +343,8 @@ func TestInstallTimesOut(t *testing.T) {
 }
 
 // TestInstallChecksFirst changes nothing where it cannot succeed.
+//
+//gate:race
 func TestInstallChecksFirst(t *testing.T) {
 	masterIs := func(says string) Reader { return Command("echo", says) }
 	for _, c := range []struct {
@@ -448,6 +464,8 @@ func TestUndoWithoutASwitch(t *testing.T) {
 
 // TestInstallUnwritable: a file that cannot be replaced, here because it is a mount, is an error before or after
 // others are written; then the former ones are there, and nothing is said of former tables that are lost.
+//
+//gate:race
 func TestInstallUnwritable(t *testing.T) {
 	if !expect.OwnMounts(t) {
 		return

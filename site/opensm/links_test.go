@@ -89,6 +89,8 @@ func (c *scene) write(t *testing.T, text string) {
 const stamped = "Nov 21 18:33:47 095608 [8AD286C0] 0x04 -> "
 
 // TestLinksHear what a log says, in both dialects, from either end.
+//
+//gate:race
 func TestLinksHear(t *testing.T) {
 	c := newScene(t, "leaf2-spine0")
 	for _, step := range []struct {
@@ -111,6 +113,8 @@ func TestLinksHear(t *testing.T) {
 }
 
 // TestLinksHearThreeLevels: cables of both levels, by their ports.
+//
+//gate:race
 func TestLinksHearThreeLevels(t *testing.T) {
 	c := sceneOf(t, options(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}, "pod1-spine0-top1"))
 	for _, step := range []struct{ line, want string }{
@@ -130,6 +134,8 @@ func TestLinksHearThreeLevels(t *testing.T) {
 
 // TestWatchDiscovers when the log does not say which port: at the beginning, after a
 // notice and after a sweep; and once more when that fails.
+//
+//gate:race
 func TestWatchDiscovers(t *testing.T) {
 	c := newScene(t)
 	failed := make(chan Step, 9)
@@ -172,6 +178,8 @@ func TestWatchDiscovers(t *testing.T) {
 }
 
 // TestAidWaits for OpenSM's own sweep, as far as its log tells of one.
+//
+//gate:race
 func TestAidWaits(t *testing.T) {
 	c := newScene(t)
 	expect.OK(t, expect.Err(c.s.Aid(t.Context(), c.s.tree)))

@@ -14,6 +14,8 @@ import (
 )
 
 // TestTail follows a log over half lines, a cut and a rotation.
+//
+//gate:race
 func TestTail(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "log")
 	put := func(flag int, text string) func() error {
@@ -53,6 +55,8 @@ func TestTail(t *testing.T) {
 }
 
 // TestReasons: what a log says explains why tables are not loaded, or nothing.
+//
+//gate:race
 func TestReasons(t *testing.T) {
 	const by = "osm_ucast_mgr_process: %s tables configured on all switches"
 	for log, want := range map[string]string{

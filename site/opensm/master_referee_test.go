@@ -58,6 +58,8 @@ func (f *followed) await(t *testing.T, what string) Step {
 
 // TestStandbyTakesOver: OpenSM is killed, and a standby that reads the same tables becomes master. It is found
 // among both while both run, the switches hold the plan's tables afterwards, and links that die are planned around.
+//
+//gate:debian13
 func TestStandbyTakesOver(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()
@@ -71,6 +73,8 @@ func TestStandbyTakesOver(t *testing.T) {
 }
 
 // TestStandbyLoadsOthers: the standby has not taken the switches' tables along; those of the plan come back.
+//
+//gate:debian13
 func TestStandbyLoadsOthers(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()
@@ -93,6 +97,8 @@ func TestStandbyLoadsOthers(t *testing.T) {
 
 // TestRestarted: OpenSM has ended, a link dies, and the tables of the next plan are loaded by an OpenSM with another
 // number as soon as that is there.
+//
+//gate:debian13
 func TestRestarted(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()
@@ -117,6 +123,8 @@ func TestRestarted(t *testing.T) {
 
 // TestAnotherMaster: OpenSM has ended, that of somebody else becomes master, and ours comes back as its standby:
 // the master is named, and nothing is changed.
+//
+//gate:debian13
 func TestAnotherMaster(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()

@@ -62,6 +62,8 @@ func (f *referee) holds(t *testing.T, r *Routes) {
 }
 
 // TestInstallAfterSweeps installs while OpenSM has not yet said what it has loaded before.
+//
+//gate:race
 func TestInstallAfterSweeps(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()
@@ -122,6 +124,8 @@ func (f *referee) traces(t *testing.T, r *Routes) {
 
 // TestOpenSMLoadsPlans has OpenSM load plans of every LMC over another, and reads
 // and traces what the switches then hold.
+//
+//gate:debian13
 func TestOpenSMLoadsPlans(t *testing.T) {
 	ibtest.Need(t)
 	for _, c := range []struct {
@@ -162,6 +166,8 @@ func TestOpenSMLoadsPlans(t *testing.T) {
 }
 
 // TestOpenSMFollowsAPlan pulls a cable, plans anew and installs that.
+//
+//gate:debian13
 func TestOpenSMFollowsAPlan(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()
@@ -190,6 +196,8 @@ var wrong = regexp.MustCompile(`(?m)^(0x0010 00)[1-6]`)
 
 // TestOpenSMRestores has the tables read back differ: the earlier ones come back,
 // into the files and into the switches.
+//
+//gate:debian13
 func TestOpenSMRestores(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()

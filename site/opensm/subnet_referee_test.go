@@ -156,6 +156,8 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 
 // TestSubnetFailsOver pulls a cable and another, and plugs them in again: each time the
 // log, or a discovery, says which, and OpenSM gets the tables of a plan for what is alive.
+//
+//gate:debian13
 func TestSubnetFailsOver(t *testing.T) {
 	ibtest.Need(t)
 	for _, c := range []struct {
@@ -218,6 +220,8 @@ func (f *followed) add(took map[string]time.Duration) {
 }
 
 // TestSubnetSeesASwitchDie cuts all cables of a spine.
+//
+//gate:debian13
 func TestSubnetSeesASwitchDie(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()

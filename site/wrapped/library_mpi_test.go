@@ -122,6 +122,8 @@ func largeCounts(t *testing.T, lib string) bool {
 
 // TestExchange has every kind of call give what MPI gives: with a rank a server, with two on
 // each of two hosts, and with plans that are for others.
+//
+//gate:mpich a_rank two_on adapters_by shared no_file
 func TestExchange(t *testing.T) {
 	lib, program := library(t), filepath.Join(t.TempDir(), "exchange")
 	fortran, large := "-lmpi_mpifh", 0
@@ -214,6 +216,8 @@ func railed(t *testing.T, down []string, hosts ...string) (*plan.Plan, string) {
 
 // TestExchangeAdapters has ranks take the adapters of their host in the order of its lines, and
 // send what stays within a host before the first phase.
+//
+//gate:mpich
 func TestExchangeAdapters(t *testing.T) {
 	lib, program := library(t), filepath.Join(t.TempDir(), "order")
 	compile(t, "-O1", "-o", program, "testdata/order.c")
@@ -245,6 +249,8 @@ func TestExchangeAdapters(t *testing.T) {
 }
 
 // TestExchangeDevices has the library choose an adapter for UCX, by the rank on the host.
+//
+//gate:mpich
 func TestExchangeDevices(t *testing.T) {
 	lib, program := library(t), filepath.Join(t.TempDir(), "order")
 	compile(t, "-O1", "-o", program, "testdata/order.c")
@@ -284,6 +290,8 @@ func TestExchangeDevices(t *testing.T) {
 
 // TestLegal has programs that are right without the library be right with it: while calls follow
 // the plan, are left to the MPI, and are only timed.
+//
+//gate:mpich
 func TestLegal(t *testing.T) {
 	lib, program := library(t), filepath.Join(t.TempDir(), "legal")
 	compile(t, "-O1", "-o", program, "testdata/legal.c")
@@ -339,6 +347,8 @@ func TestLegal(t *testing.T) {
 }
 
 // TestOtherMPI has a library of another MPI than the program's end it.
+//
+//gate:mpich
 func TestOtherMPI(t *testing.T) {
 	other := "mpicc.mpich"
 	if hydra() {
@@ -374,6 +384,8 @@ func TestPython(t *testing.T) {
 
 // TestFortran exchanges by Fortran's modules: those of Open MPI call PMPI, those of MPICH call MPI,
 // and each has an MPI_IN_PLACE of its own.
+//
+//gate:mpich
 func TestFortran(t *testing.T) {
 	lib, compiler := library(t), "mpif90.openmpi"
 	if hydra() {

@@ -231,6 +231,8 @@ func TestJudgeSlowPods(t *testing.T) {
 
 // Phases by what links carry are those of package lft where all carry the same, and half as
 // fast where all carry half.
+//
+//gate:race
 func TestPhasedIsCongest(t *testing.T) {
 	in := input(t, "FT(2;4,6)", "opensm-minhop", "leaf1-spine2", "leaf3-spine0")
 	f, err := newFabric(in.Whole, in.Net, in.Hosts)

@@ -55,6 +55,8 @@ func TestJudgeLab(t *testing.T) {
 
 // A file has the shape of the notation that it was written from, in which cables that are
 // not there are dead, and has its bound.
+//
+//gate:race
 func TestJudgeFile(t *testing.T) {
 	want := judged(t, input(t, "FT(2;4,8)", "", "leaf0-spine0", "leaf5-spine1"))
 	in := input(t, "FT(2;4,8)", "", "leaf0-spine0", "leaf5-spine1")
@@ -311,6 +313,8 @@ func FuzzReadHosts(f *testing.F) {
 }
 
 // A bound of what is left of a tree names links that are dead.
+//
+//gate:race
 func TestReasons(t *testing.T) {
 	for seed := range uint64(20) {
 		healthy, _ := topology.New(topology.Options{Ports: 4, Leaves: 6})

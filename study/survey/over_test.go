@@ -21,6 +21,8 @@ func overOptions(t *testing.T, name string) (*network.Network, survey.OverOption
 }
 
 // Without each cable, the bound equals the load of the fullest link, counted message by message.
+//
+//gate:race
 func TestWhatIfOver(t *testing.T) {
 	n, o := overOptions(t, "HyperX(3,3;2)")
 	r := expect.Value(survey.WhatIfOver(context.Background(), n, o))(t)
@@ -53,6 +55,7 @@ func TestWhatIfOver(t *testing.T) {
 	expect.True(t, strings.Contains(text.String(), "18 of 18 sets done"), "%s", text.String())
 }
 
+//gate:race
 func TestWhatIfOverLoses(t *testing.T) {
 	n, o := overOptions(t, "HyperX(2;2)") // one cable
 	r := expect.Value(survey.WhatIfOver(context.Background(), n, o))(t)

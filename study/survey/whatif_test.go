@@ -19,6 +19,8 @@ import (
 )
 
 // Every set planned one after the other, by the plan package alone.
+//
+//gate:race
 func TestWhatIfAgainstASlowLoop(t *testing.T) {
 	for _, c := range []struct {
 		o    topology.Options
@@ -164,6 +166,8 @@ func middle[T int | float64](values []T) T {
 
 // The report does not depend on the number of workers, nor a sample on anything
 // but its seed.
+//
+//gate:race
 func TestWhatIfIsReproducible(t *testing.T) {
 	base := tree(t, 4, 4)
 	text := func(workers, sample int, seed uint64) string {
@@ -208,6 +212,7 @@ func groups(t *testing.T, base *topology.Tree) {
 	}
 }
 
+//gate:race
 func TestWhatIfStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var last atomic.Int64
@@ -227,6 +232,7 @@ func TestWhatIfStops(t *testing.T) {
 	expect.Contains(t, b.String(), "INCOMPLETE")
 }
 
+//gate:race
 func TestWhatIfRefuses(t *testing.T) {
 	healthy := tree(t, 3, 3)
 	for name, o := range map[string]survey.WhatIfOptions{
@@ -244,6 +250,7 @@ func TestWhatIfRefuses(t *testing.T) {
 		"a tree in pieces is taken")
 }
 
+//gate:race
 func TestWhatIfJSON(t *testing.T) {
 	r := expect.Value(survey.WhatIf(t.Context(), tree(t, 2, 2), survey.WhatIfOptions{K: 2, Seed: 1}))(t)
 	var b bytes.Buffer

@@ -105,6 +105,8 @@ func TestColumns(t *testing.T) {
 }
 
 // A page is one file: nothing in it leads to another.
+//
+//gate:race
 func TestSelfContained(t *testing.T) {
 	page := write(t, input(Small(t)))
 	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page, -1) {

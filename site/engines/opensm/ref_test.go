@@ -55,6 +55,7 @@ var references = map[string]network.PGFT{
 	"pgft3_4_4_4__1_4_4": {M: []int{4, 4, 4}, W: []int{1, 4, 4}, P: []int{1, 1, 1}},
 }
 
+//gate:race
 func TestReferenceTables(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*/*/*.lft.txt.gz")
 	expect.Equal(t, len(files), 3*4+2*3+3, "reference tables")

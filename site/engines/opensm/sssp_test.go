@@ -19,6 +19,8 @@ import (
 )
 
 // TestReferenceTablesSSSP compares with tables of OpenSM 3.3.23 on ibsim.
+//
+//gate:race
 func TestReferenceTablesSSSP(t *testing.T) {
 	files, _ := filepath.Glob("testdata/sssp/ft2_4_8/*/*.lft.txt.gz")
 	expect.Equal(t, len(files), 6, "reference tables")
