@@ -60,7 +60,7 @@ func planAction(c *cli.Context) error {
 	if t.Servers() <= maxAnyShape && !asksForTree(c) {
 		others = []string{engines.OpenSMMinHop, engines.MinMax}
 	}
-	p, over, engine, err := best.Best(t, o, rates, others, func(engine string) (*ordering, float64, error) { return orderOver(c, engine, &watch) })
+	p, over, engine, err := best.Best(t, o, rates, others, overEngine(c, &watch))
 	switch {
 	case err != nil:
 		return notPlanned(t, err)
@@ -102,38 +102,25 @@ func writeTree(c *cli.Context, p *best.Plan, watch *stopwatch) error {
 // maxAnyShape is how many hosts of a network that is no tree are planned unasked: it takes some seconds.
 const maxAnyShape = 512
 
-// withoutTree plans the order of messages over balanced tables where a network is no tree, the error, and no
+// withoutTree plans the order of messages over tables of an engine, the shortest found, where a network is no tree, the error, and no
 // flag asks for what only trees have.
 func withoutTree(c *cli.Context, err error) error {
 	s, why := notTree(c)
 	if why == nil || asksForTree(c) || s.Whole.Hosts() > maxAnyShape {
 		return ofAnyShape(c, err)
 	}
-	fmt.Fprintf(c.App.ErrWriter, "%s: %v; planned is the order of messages over the tables of evbench routes compute -e minmax (over others: --tables FILE)\n", c.String("topology"), why)
-	if err := c.Set("engine", "minmax"); err != nil {
+	var watch stopwatch
+	_, over, engine, err := best.Best(nil, plan.Options{}, topology.Rates{}, []string{engines.MinMax, engines.OpenSMMinHop}, overEngine(c, &watch))
+	if err != nil {
 		return err
 	}
-	return planTables(c)
+	fmt.Fprintf(c.App.ErrWriter, "%s: %v; planned is the order of messages over the tables of evbench routes compute -e %s (over others: --tables FILE)\n", c.String("topology"), why, engine)
+	return over.write(c, &watch)
 }
 
 // asksForTree reports whether a flag asks for what only plans of trees have.
 func asksForTree(c *cli.Context) bool {
 	return slices.ContainsFunc([]string{"fill", "spines", "reduction", "schedule", "routing", "objective", "sizes"}, c.IsSet)
-}
-
-// orderOver is an order of messages over the tables of an engine, and how long it takes.
-func orderOver(c *cli.Context, engine string, watch *stopwatch) (*ordering, float64, error) {
-	if err := c.Set("engine", engine); err != nil {
-		return nil, 0, err
-	}
-	x, err := toOrder(c, watch)
-	if err == nil {
-		err = x.plan(c)
-	}
-	if err != nil { // names of the tree in flags, say
-		return nil, 0, err
-	}
-	return x, x.Time(x.Schedule), nil
 }
 
 // ofAnyShape adds to an error what else there is for a network that is no tree.

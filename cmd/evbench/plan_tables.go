@@ -32,7 +32,10 @@ func planTables(c *cli.Context) error {
 		return anyWay(c, "--engine "+c.String("engine"))
 	}
 	var watch stopwatch
-	x, err := toOrder(c, &watch)
+	x, err := asked(c)
+	if err == nil {
+		err = x.follow(c, &watch)
+	}
 	if err == nil && c.IsSet("sizes") {
 		return planSized(c, x, &watch)
 	}
@@ -45,18 +48,19 @@ func planTables(c *cli.Context) error {
 	return x.write(c, &watch)
 }
 
-// An ordering is the messages of an exchange over tables, and the order planned.
+// An ordering is the messages of an exchange, the tables that they go over, and the order planned.
 type ordering struct {
-	s   *netfile.Source
-	t   *lft.Tables
-	job network.Job
-	o   lft.Job
+	s    *netfile.Source
+	bits []uint8
+	t    *lft.Tables
+	job  network.Job
+	o    lft.Job
 	*order.Plan
 }
 
-func toOrder(c *cli.Context, watch *stopwatch) (*ordering, error) {
-	watch.stage("tables")
-	s, t, job, err := networkAndTables(c)
+// asked is the exchange of the flags, without tables.
+func asked(c *cli.Context) (*ordering, error) {
+	s, job, bits, err := networkAndJob(c)
 	if err != nil {
 		return nil, err
 	}
@@ -66,16 +70,43 @@ func toOrder(c *cli.Context, watch *stopwatch) (*ordering, error) {
 	if err := checkPlans(len(job.Nodes), 1); err != nil {
 		return nil, err
 	}
-	o := lft.Job{Nodes: job.Nodes, Host: job.Host, Drop: c.Bool("drop-unreachable")}
-	if o.Reads, err = ranksOf(c, "readers", s.Net, job.Nodes); err == nil {
-		o.Builds, err = ranksOf(c, "builders", s.Net, job.Nodes)
+	x := &ordering{s: s, bits: bits, job: job, o: lft.Job{Nodes: job.Nodes, Host: job.Host, Drop: c.Bool("drop-unreachable")}}
+	if x.o.Reads, err = ranksOf(c, "readers", s.Net, job.Nodes); err == nil {
+		x.o.Builds, err = ranksOf(c, "builders", s.Net, job.Nodes)
 	}
-	if err != nil {
-		return nil, err
+	return x, err
+}
+
+// follow takes the tables of the flags.
+func (x *ordering) follow(c *cli.Context, watch *stopwatch) (err error) {
+	watch.stage("tables")
+	if x.t, err = givenTables(c, x.s, x.bits); err != nil {
+		return err
 	}
 	watch.stage("order")
-	o.Drop, err = leftOut(c, s, t, o)
-	return &ordering{s: s, t: t, job: job, o: o}, err
+	x.o.Drop, err = leftOut(c, x.s, x.t, x.o)
+	return err
+}
+
+// overEngine plans the order of an exchange over the tables of an engine, and says how long it takes.
+func overEngine(c *cli.Context, watch *stopwatch) func(engine string) (*ordering, float64, error) {
+	var all *ordering
+	return func(engine string) (x *ordering, time float64, err error) {
+		if err = c.Set("engine", engine); err == nil && all == nil {
+			all, err = asked(c)
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		one := *all
+		if err = one.follow(c, watch); err == nil {
+			err = one.plan(c)
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		return &one, one.Time(one.Schedule), nil
+	}
 }
 
 func (x *ordering) plan(c *cli.Context) (err error) {
@@ -255,25 +286,30 @@ func namesIn(s *netfile.Source, job network.Job) (out []plan.Host) {
 	return out
 }
 
-// networkAndTables are a network of any shape, its tables, and the hosts of a job. A network without LIDs gets
-// some for the tables of an engine.
+// networkAndTables are a network of any shape, its tables, and the hosts of a job.
 func networkAndTables(c *cli.Context) (s *netfile.Source, t *lft.Tables, job network.Job, err error) {
-	if s, err = readSource(c, c.String("topology")); err != nil {
-		return nil, nil, job, err
-	}
-	if c.IsSet("engine") {
-		if s.Net, err = s.Net.WithSomeLIDs(); err != nil {
-			return nil, nil, job, usage(err)
-		}
-	}
-	bits, err := pathBits(c, s.Net)
-	if err != nil {
-		return nil, nil, job, err
-	}
-	if job, err = jobOf(c, s); err == nil {
+	s, job, bits, err := networkAndJob(c)
+	if err == nil {
 		t, err = givenTables(c, s, bits)
 	}
 	return s, t, job, err
+}
+
+// networkAndJob are a network of any shape, the hosts of a job, and their path bits. A network without LIDs gets
+// some for the tables of an engine.
+func networkAndJob(c *cli.Context) (s *netfile.Source, job network.Job, bits []uint8, err error) {
+	if s, err = readSource(c, c.String("topology")); err != nil {
+		return nil, job, nil, err
+	}
+	if c.IsSet("engine") {
+		if s.Net, err = s.Net.WithSomeLIDs(); err != nil {
+			return nil, job, nil, usage(err)
+		}
+	}
+	if bits, err = pathBits(c, s.Net); err == nil {
+		job, err = jobOf(c, s)
+	}
+	return s, job, bits, err
 }
 
 // jobOf is the hosts of --hosts, or all, with a note where some take no part.

@@ -6,6 +6,7 @@
 package best
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -46,21 +47,30 @@ const (
 
 // Best returns the shortest plan that is found: that of the tree or, where one of other planners takes less time, also that one's, by
 // its name. over plans by a name, and returns how long that takes in message times; the others are asked where the plan of the tree is not
-// proven to be the shortest. Without a plan of the tree p is nil.
+// proven to be the shortest. Without a tree, or a plan of it, p is nil.
 func Best[O any](t *topology.Tree, o plan.Options, r topology.Rates, others []string, over func(string) (O, float64, error)) (p *Plan, other O, by string, err error) {
-	shorter := func(than float64) bool {
+	shorter := func(than float64) (failed error) {
 		for _, name := range others {
-			if x, time, err := over(name); err == nil && time < than*(1-1e-9) {
+			x, time, err := over(name)
+			if failed = cmp.Or(failed, err); err == nil && time < than*(1-1e-9) {
 				other, by, than = x, name, time
 			}
 		}
-		return by != ""
+		return failed
 	}
-	if r.Least > 0 && len(t.Dead())*hardly >= t.AllLinks() && shorter(far*r.Least) {
-		return nil, other, by, nil
+	if t == nil {
+		if err = shorter(math.Inf(1)); by != "" {
+			err = nil
+		}
+		return nil, other, by, err
+	}
+	if r.Least > 0 && len(t.Dead())*hardly >= t.AllLinks() {
+		if _ = shorter(far * r.Least); by != "" { // others may know no such exchange
+			return nil, other, by, nil
+		}
 	}
 	if p, err = Tree(t, o, r); err == nil && p.Promise.Slow.Any() && !p.Promise.Attained() && p.Promise.Takes > 0 {
-		shorter(p.Promise.Takes)
+		_ = shorter(p.Promise.Takes)
 	}
 	return p, other, by, err
 }

@@ -203,3 +203,39 @@ func TestSlowTreesBesideTables(t *testing.T) {
 	t.Logf("of %d plans of trees %d are longer, %d shorter than orders over min-hop tables", all, longer, shorter)
 	expect.True(t, all >= 38 && longer == 0, "%d of %d longer", longer, all)
 }
+
+// Best asks other planners where the plan of the tree is not proven to be the shortest, and takes the shortest of those that
+// have one.
+func TestBest(t *testing.T) {
+	whole := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2})
+	slow := topology.Rates{Slow: []topology.SlowLink{{Link: topology.Link{Leaf: 0, Spine: 0}, Share: 0.8}}}
+	times := map[string]float64{"short": 2, "shorter": 1.5, "long": 90}
+	for _, x := range []struct {
+		tree   *topology.Tree
+		rates  topology.Rates
+		others string
+		by     string
+		asked  int
+	}{
+		{whole, topology.Rates{}, "short shorter", "", 0}, // at the bound
+		{whole, slow, "long none", "", 2},
+		{whole, slow, "long short shorter", "shorter", 3},
+		{nil, topology.Rates{}, "none long short", "short", 3},
+		{nil, topology.Rates{}, "none", "none: no plan", 1},
+		{topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}, "leaf0-spine0"), topology.Rates{Least: 3}, "long short", "short", 2}, // hardly a tree
+	} {
+		asked := 0
+		p, got, by, err := best.Best(x.tree, plan.Options{Schedule: "fors"}, x.rates, strings.Fields(x.others), func(name string) (string, float64, error) {
+			asked++
+			if times[name] == 0 {
+				return "", 0, fmt.Errorf("%s: no plan", name)
+			}
+			return name, times[name], nil
+		})
+		if err != nil {
+			by, got = err.Error(), err.Error()
+		}
+		expect.True(t, by == x.by && got == x.by && asked == x.asked, "%+v: %q, %q, asked %d", x, by, got, asked)
+		expect.True(t, (p == nil) == (x.tree == nil || x.rates.Least > 0), "%+v: plan %v", x, p)
+	}
+}
