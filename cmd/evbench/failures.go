@@ -82,47 +82,29 @@ func logWords(c *cli.Context, logs []string, flag string) failures.Words {
 }
 
 func restoreAction(c *cli.Context) error {
-	path := cmp.Or(c.Args().First(), scenario.DefaultJournal)
-	dry, quiet := c.Bool("dry-run"), c.Bool("json")
-	said := c.App.ErrWriter
-	if dry {
-		said = c.App.Writer
-	}
-	var sayErr error
-	say := func(w io.Writer, text string) {
-		if !quiet {
-			_, err := io.WriteString(w, text)
-			sayErr = errors.Join(sayErr, err)
+	path, dry := cmp.Or(c.Args().First(), scenario.DefaultJournal), c.Bool("dry-run")
+	planned := ""
+	a, err := inject.Restore(c.Context, path, dry, func(text string) {
+		if planned = text; !dry && !c.Bool("json") {
+			fmt.Fprint(c.App.ErrWriter, text) // before it runs
 		}
-	}
-	out, err := inject.Restore(c.Context, path, dry, func(text string) { say(said, text) },
-		func(l inject.Row) { say(c.App.Writer, l.String()+"\n") })
-	if c.Context.Err() != nil {
-		return err // the link is still in the journal
-	}
-	if err != nil {
+	})
+	if err != nil && c.Context.Err() == nil {
 		return usage(err)
 	}
-	if err := errors.Join(sayErr, endRestore(c, out)); err != nil {
-		return err
+	text := a.WriteText
+	if dry {
+		text = func(w io.Writer) error { _, err := io.WriteString(w, planned); return err }
 	}
-	if out.Failed() {
-		return fmt.Errorf("journal %s: links are still down; bring them up by hand, then run this command again", path)
-	}
-	return nil
-}
-
-func endRestore(c *cli.Context, a *inject.Account) error {
-	if c.Bool("json") {
-		return answer.Document{Fields: a}.Write(c.App.Writer, "json")
+	if said := printed(c, answer.Document{Answer: a.Answer(), Text: text, Fields: a}); err != nil || said != nil {
+		return errors.Join(err, said) // an interrupted one's links are still in the journal
 	}
 	host, _ := os.Hostname() // an unknown host is not compared
 	for _, note := range a.Notes(host) {
 		fmt.Fprintln(c.App.ErrWriter, note)
 	}
-	if len(a.Links) > 0 {
-		return nil
+	if a.Failed() {
+		return fmt.Errorf("journal %s: links are still down; bring them up by hand, then run this command again", path)
 	}
-	_, err := fmt.Fprintf(c.App.Writer, "journal %s: no link is down\n", a.Journal)
-	return err
+	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/answer"
 	"evbench/internal/cmdline"
 	"evbench/internal/trust"
 	"evbench/model/order"
@@ -83,13 +83,14 @@ func mpiWrapAction(c *cli.Context) (err error) {
 			return err
 		}
 	}
+	d := answer.Document{Answer: r.Answer(), Text: r.WriteText, Fields: r}
 	switch {
 	case c.Bool("json"):
-		return json.NewEncoder(c.App.Writer).Encode(r)
+		return d.Write(c.App.Writer, "json")
 	case c.Bool("quiet"):
 		return nil
 	}
-	return r.WriteText(c.App.ErrWriter)
+	return d.Write(c.App.ErrWriter, "text")
 }
 
 func wrapOptions(c *cli.Context) (s *wrapped.Session, o wrapped.Options, err error) {
@@ -160,10 +161,7 @@ func orderOf(c *cli.Context, s *netfile.Source, nodes []network.Node, hosts []pl
 		return nil, fmt.Errorf("--tables %s: %w", c.String("tables"), err)
 	}
 	p.Hosts = hosts
-	if !c.Bool("quiet") {
-		fmt.Fprintln(c.App.ErrWriter, p.Answer(p.Figures()))
-	}
-	return &wrapped.Ordered{Hash: p.Hash(), Phases: p.Phases, Least: p.Bound.Time, Write: p.WriteText}, nil
+	return &wrapped.Ordered{Hash: p.Hash(), Phases: p.Phases, Least: p.Bound.Time, Write: p.WriteText, Answer: p.Answer(p.Figures())}, nil
 }
 
 // judgeOrder checks a plan for given tables with those of --tables.

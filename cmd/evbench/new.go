@@ -82,9 +82,8 @@ func newAction(c *cli.Context) error {
 	if err := atomicfile.Write(d.File, func(w io.Writer) error { _, err := io.WriteString(w, text.String()); return err }); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.App.Writer, "%s: written; %s, %s\n", d.File, d.About, show.Plural(len(planned), "case", "cases"))
-	fmt.Fprintf(c.App.Writer, "  next     %s\n", d.Run)
-	return nil
+	is := fmt.Sprintf("%s is a valid scenario: %s, %s", d.File, d.About, show.Plural(len(planned), "case", "cases"))
+	return answer.Decide(answer.Valid, answer.Evidence{Findings: []answer.Finding{{Text: is, Place: answer.At}}, Next: []string{d.Run}}).WriteText(c.App.Writer)
 }
 
 // draftOf is the draft that the flags ask for.

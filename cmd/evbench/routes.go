@@ -15,6 +15,7 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
+	"evbench/internal/show"
 	"evbench/site/engines"
 	"evbench/site/engines/opensm"
 	"evbench/site/lft"
@@ -130,19 +131,22 @@ func writeRoutes(c *cli.Context, t *lft.Tables, s *netfile.Source) error {
 			return err
 		}
 	}
-	if !c.Bool("quiet") {
-		fmt.Fprintf(c.App.ErrWriter, "%s: engine %s, %d LIDs, %d switches\n", c.String("topology"), t.Engine, t.LIDs-1, t.Net.Switches())
-		if t.Note != "" {
-			fmt.Fprintln(c.App.ErrWriter, t.Note)
-		}
-		if write != nil && t.Lanes() > 1 && c.String("format") == "lft" {
-			fmt.Fprintf(c.App.ErrWriter, "warning: %d virtual lanes are needed, which this form cannot say; use --format json\n", t.Lanes())
-		}
-		if c.String("format") != "ip" && !lft.Deadlock(t).Free() {
-			fmt.Fprintln(c.App.ErrWriter, "warning: on a lossless network messages can block each other for good over these tables (evbench routes check says where); dfsssp and updn have tables without that")
-		}
+	if c.Bool("quiet") {
+		return nil
 	}
-	return nil
+	r := lft.Examine(t, lft.Extent{Roots: s.Roots, ReachOnly: true, Apart: s.Whole.Apart(), LanesLost: c.String("format") == "lft"})
+	if c.String("format") == "ip" { // Ethernet drops what blocks
+		r.Deadlocks = &lft.Deadlocks{}
+	}
+	a := r.Answer()
+	if !r.Deadlocks.Free() {
+		a.Why = append(a.Why, "dfsssp and updn have tables without that; evbench routes check says where")
+	}
+	a.Why = append(a.Why, fmt.Sprintf("engine %s: %s on %s", t.Engine, show.Plural(int(t.LIDs-1), "LID", "LIDs"), show.Plural(t.Net.Switches(), "switch", "switches")))
+	if t.Note != "" {
+		a.Why = append(a.Why, t.Note)
+	}
+	return a.WriteText(answerTo(c))
 }
 
 func routesExportAction(c *cli.Context) error {

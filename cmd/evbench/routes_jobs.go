@@ -55,7 +55,7 @@ func routeForJobs(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return printed(c, answer.Document{Text: r.WriteText, Fields: r})
+	return printed(c, answer.Document{Answer: r.Answer(), Text: r.WriteText, Fields: r})
 }
 
 // jobsFiles checks the output files: better now than with tables installed.

@@ -31,12 +31,13 @@ func topoConvertAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := writeOut(c, func(w io.Writer) error { return write(w, s.Net) }); err != nil {
+		return err
+	}
+	holds := fmt.Sprintf("%s and %s are written as %s", show.Plural(s.Net.Hosts(), "host", "hosts"), show.Plural(s.Net.Switches(), "switch", "switches"), c.String("format"))
+	e := answer.Evidence{Findings: []answer.Finding{{Text: holds, Place: answer.At}}}
 	if c.String("format") == "ibsim" && s.Net.Rated() {
-		fmt.Fprintln(c.App.ErrWriter, "the widths and speeds of cables are lost: a network for ibsim has none beyond EDR")
+		e.Findings = append(e.Findings, answer.Finding{Text: "the widths and speeds of cables are lost: a network for ibsim has none beyond EDR"})
 	}
-	err = writeOut(c, func(w io.Writer) error { return write(w, s.Net) })
-	if out := c.String("out"); err == nil && out != "" && out != "-" {
-		fmt.Fprintf(c.App.ErrWriter, "%s: %s with %s, as %s\n", out, show.Plural(s.Net.Hosts(), "host", "hosts"), show.Plural(s.Net.Switches(), "switch", "switches"), c.String("format"))
-	}
-	return err
+	return answer.Decide(answer.Convert, e).WriteText(answerTo(c))
 }

@@ -16,7 +16,7 @@ type Place int
 
 // The places. A figure without a limit is stated: it was asked for, and nothing judges it.
 const (
-	Stated Place = iota
+	stated Place = iota
 	At           // wholly at the limit, or better
 	Below        // wholly worse than the limit by more than its tolerance
 	Across       // its interval holds both: more observations would tell

@@ -41,6 +41,9 @@ var (
 	Exchange   = Question{"Is this all-to-all exchange good for its network?", "No result was given."}
 	Collective = Question{"Is this collective good for its network?", "No result was given."}
 	Changes    = Question{"What do the new tables change?", "No table was given."}
+	Convert    = Question{"Which network was written?", "No network was written."}
+	Restore    = Question{"Are the links up that a run took down?", "No link was looked at."}
+	Wrapped    = Question{"How fast does the program exchange, with the plan and without?", "The program made no MPI_Alltoall or MPI_Alltoallv."}
 	Install    = Question{"Do the switches take the paths of this plan?", "Nothing was checked."}
 	Replay     = Question{"Which failures of the log does the scenario replay?", "The log holds no failure."}
 	WhatIf     = Question{"What does the death of %s cost?", "No set of links was looked at."}

@@ -22,20 +22,20 @@ type Table struct {
 // A Column has a short title for people, and a name with the unit for programs.
 type Column struct {
 	Title, Name string
-	Digits      int // digits after the point of a float64; Shortest
+	Digits      int // digits after the point of a float64; shortest
 }
 
 // Col is a column.
 func Col(title, name string, digits int) Column { return Column{title, name, digits} }
 
-// Shortest writes a float64 with the fewest digits that give it back.
-const Shortest = -1
+// shortest writes a float64 with the fewest digits that give it back.
+const shortest = -1
 
 // Plain returns a table for programs alone, whose numbers have all their digits.
 func Plain(names ...string) *Table {
 	t := &Table{}
 	for _, name := range names {
-		t.Columns = append(t.Columns, Column{Name: name, Digits: Shortest})
+		t.Columns = append(t.Columns, Column{Name: name, Digits: shortest})
 	}
 	return t
 }
@@ -83,7 +83,7 @@ func (t *Table) cell(column int, v any) string {
 		}
 		return t.cell(column, *v)
 	case float64:
-		if digits := t.Columns[column].Digits; digits != Shortest {
+		if digits := t.Columns[column].Digits; digits != shortest {
 			return strconv.FormatFloat(v, 'f', digits, 64)
 		}
 		return strconv.FormatFloat(v, 'g', -1, 64)

@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"evbench/internal/answer"
+	"evbench/internal/lists"
+	"evbench/internal/show"
 )
 
 // An Account reports on links that are brought up after a run.
@@ -22,7 +27,9 @@ type Account struct {
 	// the link was touched.
 	Torn string `json:"torn,omitempty"`
 
-	dry bool // run nothing
+	dry    bool // run nothing
+	found  bool // the journal
+	listed int  // links in it
 }
 
 type Row struct {
@@ -51,10 +58,9 @@ func (l Row) String() string {
 }
 
 // Restore brings up the links that a journal lists as down, and removes the journal when all are
-// up. It tells show the next action in words, which is all in a dry run, and calls each for each
-// finished link. A missing journal has no links to bring up. A journal that others than the user or
+// up. It tells show in words what it will run, which is all in a dry run. A missing journal has no links to bring up. A journal that others than the user or
 // root may have written is a *trust.Error.
-func Restore(ctx context.Context, path string, dry bool, show func(string), each func(Row)) (a *Account, err error) {
+func Restore(ctx context.Context, path string, dry bool, show func(string)) (a *Account, err error) {
 	a = &Account{Schema: "evbench/failures-restore/1", Journal: path, Links: []Row{}, dry: dry}
 	j, err := openJournal(path, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +69,7 @@ func Restore(ctx context.Context, path string, dry bool, show func(string), each
 	if err != nil {
 		return a, err
 	}
-	a.Host, a.Dir, a.Torn = j.By.Host, j.By.Dir, j.torn
+	a.Host, a.Dir, a.Torn, a.found, a.listed = j.By.Host, j.By.Dir, j.torn, true, len(j.Down)
 	text := fmt.Sprintf("journal %s: to be run in %s:\n", path, strconv.Quote(j.By.Dir))
 	var rows []Row
 	for _, p := range j.Down {
@@ -98,7 +104,6 @@ func Restore(ctx context.Context, path string, dry bool, show func(string), each
 			}
 		}
 		a.Links = append(a.Links, row)
-		each(row)
 	}
 	return a, nil
 }
@@ -120,9 +125,43 @@ func restore(ctx context.Context, o operator, p Pending, row *Row) error {
 	return nil
 }
 
+// WriteText writes a line a link.
+func (a *Account) WriteText(w io.Writer) error {
+	for _, l := range a.Links {
+		if _, err := fmt.Fprintln(w, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Failed reports whether links are still down.
 func (a *Account) Failed() bool {
 	return slices.ContainsFunc(a.Links, func(l Row) bool { return l.Error != "" })
+}
+
+// Answer says whether the links of the journal are up.
+func (a *Account) Answer() answer.Answer {
+	var e answer.Evidence
+	down := lists.Filter(a.Links, func(l Row) bool { return l.Error != "" })
+	raised := lists.CountIf(a.Links, func(l Row) bool { return l.Outcome == broughtUp })
+	f := answer.Finding{Text: fmt.Sprintf("all links of journal %s are up: %d brought up now, %d were up", a.Journal, raised, a.listed-raised), Place: answer.At}
+	switch {
+	case !a.found:
+		f.Text = fmt.Sprintf("no link is listed as down: there is no journal %s", a.Journal)
+	case a.listed == 0:
+		f.Text = fmt.Sprintf("journal %s lists no link that is down", a.Journal)
+	case len(down) > 0:
+		f = answer.Finding{Text: fmt.Sprintf("of %s, %d still down", show.Plural(a.listed, "link", "links"), len(down)), Place: answer.Below, Cause: down[0].Error}
+	case a.dry:
+		f.Text = fmt.Sprintf("%s down by journal %s", show.Plural(a.listed, "link is", "links are"), a.Journal)
+		f.Doubts = []answer.Doubt{{Text: "this was a dry run, nothing was looked at"}}
+	case len(a.Links) < a.listed:
+		f.Text = ""
+		f.Doubts = []answer.Doubt{{Text: fmt.Sprintf("interrupted after %d of %s", len(a.Links), show.Plural(a.listed, "link", "links"))}}
+	}
+	e.Findings = []answer.Finding{f}
+	return answer.Decide(answer.Restore, e)
 }
 
 // Notes lists irregularities of the journal on this host; "" is an unknown host.

@@ -139,7 +139,7 @@ func TestNames(t *testing.T) {
 			if len(wrong) > 0 {
 				return wrong // there may be no journal
 			}
-			a := expect.Value(Restore(t.Context(), o.Journal, true, func(string) {}, nil))(t)
+			a := expect.Value(Restore(t.Context(), o.Journal, true, func(string) {}))(t)
 			expect.True(t, len(a.Links) == 1 && a.Links[0].Link == tt.name, "%+v", a.Links)
 			return wrong
 		})
@@ -337,7 +337,7 @@ func TestKilled(t *testing.T) {
 
 	_, err := Open(o)
 	expect.Error(t, err, fmt.Sprintf(", process %d, since ", cmd.Process.Pid))
-	expect.Error(t, expect.Err(Restore(t.Context(), o.Journal, false, func(string) {}, func(Row) {})), "in use by a run on")
+	expect.Error(t, expect.Err(Restore(t.Context(), o.Journal, false, func(string) {})), "in use by a run on")
 	cmd.Process.Kill()
 	cmd.Wait()
 
@@ -355,7 +355,7 @@ func TestKilled(t *testing.T) {
 
 func restored(t *testing.T, journal string) *Account {
 	t.Helper()
-	r, err := Restore(t.Context(), journal, false, func(string) {}, func(Row) {})
+	r, err := Restore(t.Context(), journal, false, func(string) {})
 	expect.OK(t, err, "Restore")
 	return r
 }

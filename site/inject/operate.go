@@ -83,7 +83,7 @@ func (o operator) command(ctx context.Context, link string, doing string, p Prog
 func (o operator) await(ctx context.Context, link string, doing string, want linkState, probe []Program) error {
 	limited, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	var last answer
+	var last heard
 	for {
 		a, err := o.probe(limited, probe)
 		switch {
@@ -108,24 +108,24 @@ func (o operator) await(ctx context.Context, link string, doing string, want lin
 	return e
 }
 
-type answer struct {
+type heard struct {
 	state linkState
 	said  string
 }
 
 // probe tries one probe after the other until one can tell. It returns an error only if ctx has
 // ended, and then ignores any answer.
-func (o operator) probe(ctx context.Context, probe []Program) (answer, error) {
+func (o operator) probe(ctx context.Context, probe []Program) (heard, error) {
 	limited, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	var a answer
+	var a heard
 	for _, p := range probe {
 		e := start(limited, o.Dir, p, true)
 		if err := ctx.Err(); err != nil {
-			return answer{said: "it did not end"}, context.Cause(ctx)
+			return heard{said: "it did not end"}, context.Cause(ctx)
 		}
 		if limited.Err() != nil && e.code < 0 {
-			return answer{said: "it did not end within " + o.Timeout.String()}, nil
+			return heard{said: "it did not end within " + o.Timeout.String()}, nil
 		}
 		if a.state = verdict(o.Kind, e.code, e.out); a.state != linkUnknown {
 			return a, nil

@@ -209,7 +209,7 @@ func TestEachCallFails(t *testing.T) {
 	}, func(call string, err error) {
 		expect.Error(t, err, filepath.Join(dir, "journal"))
 		if isDown(t, dir, link) || isDown(t, dir, other) {
-			_, err := Restore(t.Context(), filepath.Join(dir, "journal"), false, func(string) {}, func(Row) {})
+			_, err := Restore(t.Context(), filepath.Join(dir, "journal"), false, func(string) {})
 			expect.OK(t, err, "%s", call)
 		}
 		expect.False(t, isDown(t, dir, link) || isDown(t, dir, other), "%s: %v, and a link is down", call, err)

@@ -24,6 +24,7 @@ type Examination struct {
 	Notes        []string      `json:"notes,omitempty"`
 
 	noLanes bool
+	lost    bool // the form of the tables has no lanes
 	levels  *levels
 	lacking []answer.Doubt // what the tables lack, where a pair has no route for that reason
 }
@@ -42,6 +43,7 @@ type Extent struct {
 	Permutations int
 	Bisections   int
 	ReachOnly    bool // only whether routes arrive, and deadlocks
+	LanesLost    bool // the form in which the tables are written has no lanes
 	Seed         uint64
 	Weights      *Weights                     // nil: none are given
 	Apart        func(a, b network.Node) bool // as of Options
@@ -61,7 +63,7 @@ func Examine(t *Tables, x Extent) *Examination {
 	r.Report = Check(t, Options{Ranks: ranks, First: x.First, Apart: x.Apart})
 	r.Valid = r.OK() && r.NoLID == 0
 	r.Deadlocks = Deadlock(t)
-	r.noLanes, r.levels = t.NoLanes, t.sl
+	r.noLanes, r.lost, r.levels = t.NoLanes, x.LanesLost && t.Lanes() > 1, t.sl
 	if r.Unreachable == r.NoEntry && r.NoLID == 0 {
 		r.lacking = lacks(t)
 	}
@@ -232,6 +234,8 @@ func (r *Examination) shifts() string {
 // blocks says why it is not known whether packets can block each other; nil: it is known.
 func (r *Examination) blocks() *answer.Doubt {
 	switch {
+	case r.lost:
+		return &answer.Doubt{Text: fmt.Sprintf("these tables use %d virtual lanes, which this form cannot say", r.Deadlocks.Lanes), Remedy: "use --format json"}
 	case !r.Deadlocks.Free() && r.noLanes:
 		return &answer.Doubt{Text: "on one lane packets can block each other in a cycle, and a dump has no lanes", Remedy: "give the service levels (--sl)"}
 	case r.Deadlocks.Free() && r.levels != nil && r.levels.Missing > 0:

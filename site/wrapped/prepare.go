@@ -14,6 +14,7 @@ import (
 
 	"evbench/companion"
 	"evbench/companion/linux"
+	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/plan"
 	"evbench/scheduler/judge"
@@ -62,6 +63,7 @@ type Ordered struct {
 	Phases int
 	Least  float64               // message times: no order takes fewer
 	Write  func(io.Writer) error // nil: it is in a file already
+	Answer answer.Answer         // how good the order is
 }
 
 // Prepare plans, writes the plan, and completes a session. A launcher without a command is for
@@ -137,7 +139,7 @@ func ordered(o Options, s *Session, r *Report, hosts []Host) error {
 	if err := atomicfile.Write(o.Out, made.Write); err != nil {
 		return err
 	}
-	r.Plan, r.Hosts, r.Phases = made.Hash, len(hosts), made.Phases
+	r.Plan, r.Hosts, r.Phases, r.order = made.Hash, len(hosts), made.Phases, made.Answer
 	r.link, r.host = r.Ranks/r.Hosts, r.Ranks/r.Hosts
 	away := r.Hosts - 1
 	if of := HostOf(named); of != nil { // messages inside hosts pass no link

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evbench/companion"
+	"evbench/internal/answer"
 	"evbench/internal/show"
 )
 
@@ -98,7 +99,9 @@ type Report struct {
 	// Calls of MPI_Ialltoall, which are left to the MPI and not timed.
 	Nonblocking int `json:"calls_nonblocking,omitempty"`
 	ran         bool
-	link, host  int // ranks that use one adapter, and ranks on the host with the fewest
+	order       answer.Answer // of a plan over given tables
+	fewest      int           // phases that every plan needs; 0: not known
+	link, host  int           // ranks that use one adapter, and ranks on the host with the fewest
 }
 
 // Schema names the form of a Report.
@@ -109,6 +112,7 @@ func (r *Report) about(j *Job) {
 	r.Plan, r.Hosts, r.Ranks, r.Phases = p.Hash(), len(j.hosts), j.Ranks(), p.Phases()
 	r.link, r.host = r.Ranks/r.Hosts, r.Ranks/r.Hosts
 	away, least := r.Hosts-1, p.Bound.Phases
+	r.fewest = least
 	if adapters := j.adapters(); adapters != nil {
 		r.Hosts, r.Adapters, r.Least, r.host = len(adapters), r.Hosts, j.least(), j.fewest()
 		away, least = r.Adapters-r.host, r.Least
@@ -155,9 +159,6 @@ func (r *Report) WriteText(w io.Writer) error {
 			fmt.Fprintf(&b, ", %.1f%% of what is possible", 100*c.OfBound)
 		}
 		b.WriteByte('\n')
-	}
-	if len(r.Calls) == 0 && r.ran {
-		b.WriteString("the program has made no MPI_Alltoall or MPI_Alltoallv\n")
 	}
 	if r.Nonblocking > 0 {
 		fmt.Fprintf(&b, "%s of MPI_Ialltoall left to the MPI, without a time\n", show.Plural(r.Nonblocking, "call", "calls"))

@@ -116,6 +116,8 @@ type Row struct {
 	EfficiencyAfter  float64 `json:"efficiency_with,omitempty"`
 	// Share of the most that any schedule reaches on this network.
 	OfBound float64 `json:"of_bound,omitempty"`
+
+	without, with results.Interval // of Before and After
 }
 
 type group struct {
@@ -132,7 +134,7 @@ func Summary(before, after []*Times, rate, bound float64, link, host int) []Row 
 	own := seconds(after, false)
 	var out []Row
 	add := func(g group, plan bool, b, a []float64) {
-		r := Row{Kind: g.kind, Ranks: g.ranks, Bytes: g.bytes, Plan: plan, Before: results.NewStat(b).Median, After: results.NewStat(a).Median, Calls: max(len(a), len(b))}
+		r := Row{Kind: g.kind, Ranks: g.ranks, Bytes: g.bytes, Plan: plan, Before: results.NewStat(b).Median, After: results.NewStat(a).Median, Calls: max(len(a), len(b)), without: results.NewInterval(b), with: results.NewInterval(a)}
 		if r.Before > 0 && r.After > 0 {
 			r.Ratio = r.Before / r.After
 		}

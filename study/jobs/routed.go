@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"evbench/internal/answer"
 	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/site/engines/opensm"
@@ -136,6 +137,24 @@ func (r *Routed) Route(n *network.Network, p opensm.Placement, lanes int) (*lft.
 // Lost is how many routes within jobs lead nowhere in the best tables.
 func (r *Routed) Lost() int64 { return int64(r.Routings[len(r.Routings)-1].Lost) }
 
+// Answer says how many routes of the jobs share a cable over the new tables.
+func (r *Routed) Answer() answer.Answer {
+	best, plain := r.Routings[len(r.Routings)-1], r.Routings[0]
+	var e answer.Evidence
+	f := answer.Finding{Text: fmt.Sprintf("over the tables of %s a cable carries at most %s of jobs, over those of %s %d", best.Routing, show.Plural(int(best.Max), "route", "routes"), plain.Routing, plain.Max), Place: answer.At}
+	switch {
+	case best.Lost > 0:
+		f = answer.Finding{Text: fmt.Sprintf("%s of jobs lead nowhere", show.Plural(int(best.Lost), "route", "routes")), Place: answer.Below}
+	case r.CanLock:
+		f.Text, f.Place = f.Text+", but packets can block each other in a cycle", answer.Below
+		f.Cause = "give lanes (--lanes 8)"
+	case r.Jobs == 0:
+		f.Text = "no job runs across switches: the tables serve all hosts alike"
+	}
+	e.Findings = []answer.Finding{f}
+	return answer.Decide(answer.Changes, e)
+}
+
 func (r *Routed) WriteText(w io.Writer) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tab, "network\t%s\n", r.Source)
@@ -153,8 +172,6 @@ func (r *Routed) WriteText(w io.Writer) error {
 		fmt.Fprintf(tab, "warning\tnot in the network: %s\n", show.Few(r.Unknown))
 	}
 	switch {
-	case r.CanLock:
-		fmt.Fprintf(tab, "warning\troutes can deadlock; --lanes 8 gives them virtual lanes, as far as these suffice\n")
 	case r.Lanes > 1:
 		fmt.Fprintf(tab, "deadlock\tnone on %d virtual lanes\n", r.Lanes)
 	}

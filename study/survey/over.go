@@ -159,7 +159,11 @@ func (r *OverReport) Answer() answer.Answer {
 	} else if r.Incomplete {
 		e.Doubts = []answer.Doubt{{Text: fmt.Sprintf("stopped after %d of %d sets", len(r.Sets), r.Chosen)}}
 	}
-	takes := answer.Finding{Text: fmt.Sprintf("with %s the planned order takes at most %s steps, without any %s", show.Plural(r.o.K, "dead cable", "dead cables"), promise.Amount(worst.Order), promise.Amount(r.Whole.Order)), Place: answer.At}
+	with := "with " + show.Plural(r.o.K, "dead cable", "dead cables")
+	if r.o.Sample > 0 {
+		with = fmt.Sprintf("with each of %s of %s", show.Plural(r.Chosen, "drawn set", "drawn sets"), show.Plural(r.o.K, "dead cable", "dead cables"))
+	}
+	takes := answer.Finding{Text: fmt.Sprintf("%s the planned order takes at most %s steps, without any %s", with, promise.Amount(worst.Order), promise.Amount(r.Whole.Order)), Place: answer.At}
 	if far > 0 {
 		takes.Doubts = []answer.Doubt{{Text: fmt.Sprintf("in %s it is more than %.0f %% above the least that the tables allow", show.Plural(far, "set", "sets"), 100*(1/r.o.Good-1))}}
 	}
