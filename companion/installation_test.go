@@ -14,6 +14,7 @@ import (
 	"evbench/internal/trust"
 	"evbench/testing/disktest"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 type text string
@@ -131,6 +132,7 @@ func TestOwnerIsLost(t *testing.T) {
 
 // TestDiskFull: former tables that cannot be recorded are not replaced, and what was recorded before still is.
 func TestDiskFull(t *testing.T) {
+	need.Namespaces(t)
 	if !expect.OwnMounts(t) {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // namesCommands are scenarios whose first command leaves the file "ran", and ends the run.
@@ -74,6 +75,9 @@ func TestCommandsUnasked(t *testing.T) {
 
 func commandScenario(t *testing.T, dir, text string) {
 	t.Helper()
+	if strings.Contains(text, "kind: ssh") {
+		need.Programs(t, "ssh", "ssh")
+	}
 	if !strings.Contains(text, "fabric:") {
 		text = "fabric: {kind: hosts}\n" + text
 	}

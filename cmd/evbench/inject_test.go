@@ -16,6 +16,7 @@ import (
 
 	"evbench/site/inject"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 	"evbench/topology"
 )
 
@@ -182,6 +183,7 @@ cases:
 // Workers run on the servers of a real lab, whose links are taken down under
 // them; the lab routes around them by itself.
 func TestInjectIntoLab(t *testing.T) {
+	need.Namespaces(t)
 	dir := t.TempDir()
 	self := expect.Value(os.Executable())(t)
 	expect.Must(t, os.Symlink(self, filepath.Join(dir, "evbench")))

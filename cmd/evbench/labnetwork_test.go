@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // TestLabOfNetwork: in the lab of a dragonfly with a dead cable every server answers every other, over the
 // routes of the tables, and a switch has exactly their entries. The port of a TCP connection that nothing
 // listens on refuses it: so packets go both ways.
 func TestLabOfNetwork(t *testing.T) {
+	need.Namespaces(t)
 	dir := t.TempDir()
 	up := []string{"lab", "up", "-t", "Dragonfly(2;2;1;3)", "--down", "s1_0-s1_1", "-e", "sssp", "--rate", "10Mbit/s"}
 	code, out, said := output(t, dir, up...)

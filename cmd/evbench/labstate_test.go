@@ -116,6 +116,7 @@ func TestLabStateOfOthers(t *testing.T) {
 // In user namespaces of all kinds the commands of a user find the lab, from its nodes too, and take no
 // folder of another user for their own.
 func TestLabOfUsers(t *testing.T) {
+	need.Namespaces(t)
 	self := expect.Value(os.Executable())(t)
 	for _, below := range [][]string{{"env"}, {"unshare", "-Ur"}, {"unshare", "--user", "--map-user=1000", "--map-group=1000"}} {
 		t.Run(strings.Join(below, " "), func(t *testing.T) {
@@ -140,6 +141,7 @@ func TestLabOfUsers(t *testing.T) {
 
 // Of two that build a lab at once one does, and the other is told so.
 func TestTwoLabsAtOnce(t *testing.T) {
+	need.Namespaces(t)
 	dir := t.TempDir()
 	type ended struct {
 		code int
@@ -200,6 +202,8 @@ type heldLab struct {
 }
 
 func holdLab(t *testing.T) heldLab {
+	t.Helper()
+	need.Namespaces(t)
 	dir := t.TempDir()
 	write(t, dir, "hosts.yaml", placedScenario)
 	write(t, dir, "token", "secret\n")

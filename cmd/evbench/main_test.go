@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 
 	"evbench/site/mpi"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 var update = flag.Bool("update", false, "rewrite golden text in scripts")
@@ -45,6 +47,12 @@ func TestScript(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("SCENARIOS", scenarios)
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "lab" { // where it is required, its commands say what is wrong
+				return need.Lab(), nil
+			}
+			return false, fmt.Errorf("no condition is called %s", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"measure": measureCmd, "accurate": accurateCmd, "code": codeCmd},
 	})

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // sh runs a line in which evbench is this program.
@@ -84,6 +85,7 @@ cases: [{name: one, failover: {policy: fors, on_disconnect: wait}}]
 //
 //gate:race
 func TestLinksChangedFromOutside(t *testing.T) {
+	need.Namespaces(t)
 	dir := t.TempDir()
 	write(t, dir, "lab.yaml", outsideScenario)
 	p := begin(t, dir, "run", "-v", "lab.yaml", "-o", "out")

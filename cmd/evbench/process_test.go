@@ -19,6 +19,7 @@ import (
 	"evbench/model/capacity"
 	"evbench/results"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // A program is evbench as a process of its own.
@@ -230,6 +231,7 @@ cases: [{name: one, schedule: fors, failures: [leaf0-spine0]}]
 //
 //gate:race
 func TestInterrupt(t *testing.T) {
+	need.Namespaces(t)
 	for _, tt := range []struct {
 		stage  string
 		signal os.Signal
@@ -338,6 +340,7 @@ func capture(t *testing.T, dir, path string, argv ...string) (code int, stdout, 
 // Where the kernel refuses namespaces, run says so with reason, cure and the way
 // around, and doctor ends with 1.
 func TestNamespacesRefused(t *testing.T) {
+	need.Namespaces(t)
 	dir := t.TempDir()
 	write(t, dir, "lab.yaml", labScenario)
 	self := expect.Value(os.Executable())(t)
@@ -358,6 +361,7 @@ func TestNamespacesRefused(t *testing.T) {
 
 // A lab that is up can be looked around in, re-routes by itself, and goes down.
 func TestLabUpExecDown(t *testing.T) {
+	need.Namespaces(t)
 	dir := t.TempDir()
 	lab := func(want int, args ...string) string {
 		t.Helper()

@@ -10,12 +10,14 @@ import (
 	"testing"
 
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // TestRunOfNetwork: a run in the lab of a network that is no tree, with a case without one of its cables.
 // Every event is built, over cables that carry what the plan says. A machine that disturbs the run makes it
 // invalid, and changes nothing of that.
 func TestRunOfNetwork(t *testing.T) {
+	need.Namespaces(t)
 	dir := t.TempDir()
 	expect.OK(t, os.WriteFile(filepath.Join(dir, "ring.yaml"), []byte(`
 topology: HyperX(4;2)
@@ -100,6 +102,7 @@ cases: [{name: planned, schedule: path-coloring}]
 // tables; they are read from the switches, and the plan over them is the one that is made for the network without
 // the cable. No event is lost.
 func TestReorder(t *testing.T) {
+	need.Namespaces(t)
 	dir := t.TempDir()
 	expect.OK(t, os.WriteFile(filepath.Join(dir, "dies.yaml"), []byte(`
 topology: Dragonfly(1;4;1;4)

@@ -21,6 +21,7 @@ import (
 	"evbench/results"
 	"evbench/site/host"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // A browser follows a run to its end, and is told where the results are.
@@ -73,6 +74,7 @@ func (p *program) page() (url string) {
 // beginAsUser is begin for a program of a user who is not root, in a directory of its own.
 func beginAsUser(t *testing.T, args ...string) (p *program, dir string) {
 	t.Helper()
+	need.Namespaces(t)
 	dir, err := os.MkdirTemp("", "evbench-user-") // others may not enter those of the test
 	expect.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })

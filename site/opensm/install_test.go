@@ -23,6 +23,7 @@ import (
 	"evbench/scheduler/schedules"
 	"evbench/site/netfile"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // A fake is a subnet manager within the test: it takes the signal, loads the file
@@ -467,6 +468,7 @@ func TestUndoWithoutASwitch(t *testing.T) {
 //
 //gate:race
 func TestInstallUnwritable(t *testing.T) {
+	need.Namespaces(t)
 	if !expect.OwnMounts(t) {
 		return
 	}

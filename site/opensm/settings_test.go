@@ -44,6 +44,7 @@ func TestSettings(t *testing.T) {
 
 // TestDefaultConf reads the configuration of an OpenSM that is told of none, as one that systemd starts, in a file system of its own.
 func TestDefaultConf(t *testing.T) {
+	need.Namespaces(t)
 	for _, want := range []string{defaultConf, redHatConf, ""} {
 		r, w, err := os.Pipe()
 		expect.Must(t, err)

@@ -114,6 +114,9 @@ func Namespaces(t testing.TB) {
 	}
 }
 
+// Lab reports whether a script may build a lab: where all is required it has to.
+func Lab() bool { return os.Getenv(required) != "" || namespaces() == nil }
+
 // Main is Namespaces for the TestMain of a package all of whose tests are in a lab that cannot be built: it returns the exit code.
 func Main(err error) int {
 	fmt.Fprintln(os.Stderr, "need: lab is missing:", err)
