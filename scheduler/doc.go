@@ -25,6 +25,7 @@
 //	package  from                                       to
 //	order    one path a message                         phases; in steps with lengths where links are slow
 //	balance  several                                    a path each such that the fullest link is emptiest, then order
+//	list     the live paths of a tree, and bytes        a start and a path for each fragment, without phases
 //
 // A Proof is a time that no plan goes below, with weights of links (Prove): a single link is the simplest, and to find
 // the best weights is the dual of a linear program. To find the fewest phases is NP-hard where paths are given.

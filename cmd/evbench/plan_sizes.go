@@ -13,6 +13,7 @@ import (
 	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/scheduler/judge"
+	"evbench/scheduler/list"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
@@ -33,7 +34,7 @@ func planSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host, rates topolo
 		return err
 	}
 	watch.stage("plan")
-	made, slow, takes, err := ordered.Slow(t, window, sizes.Options{Seed: c.Uint64("seed"), Split: true}, rates)
+	made, slow, takes, err := ordered.Slow(t, window, list.Options{Seed: c.Uint64("seed"), Split: true}, rates)
 	if u, ok := errors.AsType[*topology.UnreachableError](err); ok {
 		return usagef("%s: %w", withoutLinks(t), u)
 	} else if err != nil {
@@ -48,9 +49,9 @@ func planSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host, rates topolo
 	})
 }
 
-func readSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host) ([]*sizes.Matrix, error) {
+func readSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host) ([]*list.Matrix, error) {
 	name := c.String("sizes")
-	window, err := opened(name, func(r io.Reader) ([]*sizes.Matrix, error) {
+	window, err := opened(name, func(r io.Reader) ([]*list.Matrix, error) {
 		in := bufio.NewReaderSize(r, 1<<16)
 		if head, _ := in.Peek(1 << 16); sizes.IsMatrix(head) {
 			return ordered.ReadMatrix(in, t.Shape, hosts)

@@ -7,8 +7,8 @@ import (
 
 	"evbench/builder"
 	"evbench/internal/answer"
-	"evbench/model/sizes"
 	"evbench/scheduler"
+	"evbench/scheduler/list"
 	"evbench/topology"
 )
 
@@ -38,7 +38,7 @@ var unequal = []struct {
 // largest fragment. Windows have whole fragments. The seed draws sizes and dead links. Draws that
 // separate leaves are drawn again, and left out after a hundred tries.
 func SizesTable(run Run, t *topology.Tree, seed uint64) (*answer.Table, error) {
-	if _, err := sizes.NewMatrix(t.Shape); err != nil {
+	if _, err := list.NewMatrix(t.Servers()); err != nil {
 		return nil, err
 	}
 	table := &answer.Table{Name: "sizes", Topology: t.Notation(), Notes: []string{
@@ -85,13 +85,13 @@ func SizesTable(run Run, t *topology.Tree, seed uint64) (*answer.Table, error) {
 // and T*/T of windows.
 func sizesRow(t *topology.Tree, fors *scheduler.Schedule, of *builder.Sizes, equalPorts bool) ([]any, error) {
 	var row []any
-	var window []*sizes.Matrix
+	var window []*list.Matrix
 	for n := range longestWindow {
 		if n > 0 && t.Servers() > windowServers {
 			row = append(row, nil)
 			continue
 		}
-		m, err := sizes.Exchange(t, of.Of, uint64(n))
+		m, err := list.Exchange(t, of.Of, uint64(n))
 		if err == nil && equalPorts {
 			m, err = scaled(t, m)
 		}
@@ -99,7 +99,7 @@ func sizesRow(t *topology.Tree, fors *scheduler.Schedule, of *builder.Sizes, equ
 			return nil, err
 		}
 		window = append(window, m)
-		p, err := sizes.MakeWindow(t, window, sizes.Options{Seed: of.Seed, Split: n == 0})
+		p, err := list.MakeWindow(t, window, list.Options{Seed: of.Seed, Split: n == 0})
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +120,7 @@ func sizesRow(t *topology.Tree, fors *scheduler.Schedule, of *builder.Sizes, equ
 
 // scaled scales the bytes that servers send and receive in turn until all have the mean in each
 // direction (Sinkhorn, Knopp 1967).
-func scaled(t *topology.Tree, m *sizes.Matrix) (*sizes.Matrix, error) {
+func scaled(t *topology.Tree, m *list.Matrix) (*list.Matrix, error) {
 	s := t.Servers()
 	factor := [2][]float64{make([]float64, s), make([]float64, s)} // of senders, of receivers
 	for i := range s {
@@ -137,7 +137,7 @@ func scaled(t *topology.Tree, m *sizes.Matrix) (*sizes.Matrix, error) {
 			factor[d][i] = float64((s-1)*meanSize) / sum
 		}
 	}
-	out, err := sizes.NewMatrix(t.Shape)
+	out, err := list.NewMatrix(t.Servers())
 	for i := range s * s {
 		if src, dst := i/s, i%s; src != dst && err == nil {
 			err = out.Set(src, dst, int64(math.Round(float64(m.Size(src, dst))*factor[0][src]*factor[1][dst])))

@@ -9,9 +9,9 @@ import (
 	"evbench/builder/modes"
 	"evbench/internal/answer"
 	"evbench/model/sim"
-	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/scheduler"
+	"evbench/scheduler/list"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
@@ -53,7 +53,7 @@ type tokenRun struct {
 	seed     uint64
 
 	fors    *plan.Plan
-	windows map[tokenWindowKey]*sizes.Plan
+	windows map[tokenWindowKey]*list.Plan
 }
 
 type tokenWindowKey struct {
@@ -66,7 +66,7 @@ type tokenWindowKey struct {
 // cost of messages beside their bytes and with stragglers: least time over time. The seed draws
 // sizes, dead links and delays.
 func TokensTable(run Run, t *topology.Tree, seed uint64) (*answer.Table, error) {
-	if _, err := sizes.NewMatrix(t.Shape); err != nil {
+	if _, err := list.NewMatrix(t.Servers()); err != nil {
 		return nil, err
 	}
 	table := &answer.Table{Name: "tokens", Topology: t.Notation(), Notes: []string{
@@ -122,7 +122,7 @@ func (r *tokenRun) work() (ratios []float64, err error) {
 		timing     sim.Timing
 		portTokens bool
 	}{
-		{modes.Sync, "", tokenTiming, false}, {modes.Ordered, sizes.OrderFORS, tokenTiming, false},
+		{modes.Sync, "", tokenTiming, false}, {modes.Ordered, list.OrderFORS, tokenTiming, false},
 		{modes.Ordered, "", tokenTiming, false}, {modes.Ordered, "", tokenTiming, true},
 		{modes.Sync, "", slow, false}, {modes.Ordered, "", slow, false},
 	} {
@@ -149,28 +149,28 @@ func (r *tokenRun) job(mode modes.Mode, order string, timing sim.Timing) *sim.Jo
 	if mode == modes.Ordered {
 		j.Timing.Barrier = ""
 		overhead := int64((timing.Round + timing.Overhead).Seconds() * j.BitPerSec / 8)
-		j.Order = func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
+		j.Order = func(after *list.Chain, first uint64, exchanges int) (*list.Plan, error) {
 			return r.window(after, tokenWindowKey{order, first, exchanges}, overhead)
 		}
 	}
 	return j
 }
 
-func (r *tokenRun) window(after *sizes.Chain, of tokenWindowKey, overhead int64) (*sizes.Plan, error) {
+func (r *tokenRun) window(after *list.Chain, of tokenWindowKey, overhead int64) (*list.Plan, error) {
 	if p := r.windows[of]; p != nil {
 		return p, nil
 	}
-	var window []*sizes.Matrix
+	var window []*list.Matrix
 	for e := range of.exchanges {
-		m, err := sizes.Exchange(after.Tree(), r.size, of.first+uint64(e))
+		m, err := list.Exchange(after.Tree(), r.size, of.first+uint64(e))
 		if err != nil {
 			return nil, err
 		}
 		window = append(window, m)
 	}
-	p, err := sizes.MakeWindow(after.Tree(), window, sizes.Options{Seed: r.seed, Order: of.order, Overhead: overhead, After: after})
+	p, err := list.MakeWindow(after.Tree(), window, list.Options{Seed: r.seed, Order: of.order, Overhead: overhead, After: after})
 	if r.windows == nil {
-		r.windows = map[tokenWindowKey]*sizes.Plan{}
+		r.windows = map[tokenWindowKey]*list.Plan{}
 	}
 	r.windows[of] = p
 	return p, err

@@ -16,6 +16,7 @@ import (
 	"evbench/scenario"
 	"evbench/scheduler"
 	"evbench/scheduler/judge"
+	"evbench/scheduler/list"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
@@ -25,8 +26,8 @@ import (
 // use the same. Fragments are not split: workers send them whole. If all fragments have one size,
 // and for the first counted window, ports and links count as free at the start: the plan file has
 // that window.
-func WindowPlan(s *scenario.Scenario, c scenario.Case, after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
-	var window []*sizes.Matrix
+func WindowPlan(s *scenario.Scenario, c scenario.Case, after *list.Chain, first uint64, exchanges int) (*list.Plan, error) {
+	var window []*list.Matrix
 	for e := range exchanges {
 		m, err := Matrix(s, c, first+uint64(e))
 		if err != nil {
@@ -34,9 +35,9 @@ func WindowPlan(s *scenario.Scenario, c scenario.Case, after *sizes.Chain, first
 		}
 		window = append(window, m)
 	}
-	o := sizes.Options{Seed: s.Seed, Overhead: int64((s.Sim.Round + s.Sim.Overhead).Seconds() * s.Fabric.BitPerSec() / 8)}
+	o := list.Options{Seed: s.Seed, Overhead: int64((s.Sim.Round + s.Sim.Overhead).Seconds() * s.Fabric.BitPerSec() / 8)}
 	if c.Schedule == schedules.FORS {
-		o.Order = sizes.OrderFORS
+		o.Order = list.OrderFORS
 	}
 	if s.Objective(c) == schedules.FewestPaths {
 		var err error
@@ -47,7 +48,7 @@ func WindowPlan(s *scenario.Scenario, c scenario.Case, after *sizes.Chain, first
 	if first > s.Warmup && !s.FragmentSizes(c).Equal() {
 		o.After = after
 	}
-	return sizes.MakeWindow(after.Tree(), window, o)
+	return list.MakeWindow(after.Tree(), window, o)
 }
 
 // Job converts a case, ordered or not, for the models, without the cost of messages beside their
@@ -56,7 +57,7 @@ func Job(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) sim.Jo
 	of := s.FragmentSizes(c)
 	j := sim.Job{
 		Setting: c.Setting, Common: s.Common, Plan: p, Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(), BitPerSec: s.Fabric.BitPerSec(),
-		Windows: sim.Windows{Order: func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
+		Windows: sim.Windows{Order: func(after *list.Chain, first uint64, exchanges int) (*list.Plan, error) {
 			return WindowPlan(s, c, after, first, exchanges)
 		}},
 	}
@@ -98,7 +99,7 @@ func efficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int)
 
 // ReadMatrix reads the sizes of one exchange. The file names servers by position, with or without
 // "server", or as hosts are named.
-func ReadMatrix(r io.Reader, t *topology.Shape, hosts []plan.Host) ([]*sizes.Matrix, error) {
+func ReadMatrix(r io.Reader, t *topology.Shape, hosts []plan.Host) ([]*list.Matrix, error) {
 	stated, err := sizes.ReadMatrix(r)
 	if err != nil {
 		return nil, err
@@ -113,11 +114,11 @@ func ReadMatrix(r io.Reader, t *topology.Shape, hosts []plan.Host) ([]*sizes.Mat
 		}
 		return t.Rank(position)
 	})
-	return []*sizes.Matrix{m}, err
+	return []*list.Matrix{m}, err
 }
 
 // StatedSizes lists the fragments of exchanges for the judge, which names servers by position.
-func StatedSizes(t *topology.Shape, window []*sizes.Matrix) []judge.Size {
+func StatedSizes(t *topology.Shape, window []*list.Matrix) []judge.Size {
 	s := t.Servers()
 	list := make([]judge.Size, 0, len(window)*s*(s-1))
 	for e, m := range window {
@@ -133,13 +134,13 @@ func StatedSizes(t *topology.Shape, window []*sizes.Matrix) []judge.Size {
 // Matrix returns the sizes of the fragments of one exchange of a case, by source and builder
 // (ranks): the same in runs, simulations and predictions. In exchange e, from 0 and warm-up
 // included, rank r builds event e·S + r; if not all build, see builder.Roles.
-func Matrix(s *scenario.Scenario, c scenario.Case, exchange uint64) (*sizes.Matrix, error) {
+func Matrix(s *scenario.Scenario, c scenario.Case, exchange uint64) (*list.Matrix, error) {
 	of := s.FragmentSizes(c)
 	if of.All() {
-		return sizes.Exchange(s.Tree, of.Of, exchange)
+		return list.Exchange(s.Tree, of.Of, exchange)
 	}
 	n := uint64(of.Servers)
-	return sizes.Exchange(s.Tree, func(event uint64, source int) int {
+	return list.Exchange(s.Tree, func(event uint64, source int) int {
 		if dst := int(event % n); !s.Tree.Meets(source, dst) {
 			return 0
 		} else {

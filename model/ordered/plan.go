@@ -1,7 +1,7 @@
 // Package ordered makes, keeps and describes the plans of mode ordered: windows of exchanges of
 // unequal sizes, in which each fragment has a moment of its own and there are no phases. It plans
 // such cases for package bench, at which it registers itself, and converts plans for workers. The
-// mathematics is in model/sizes. Times are byte times, of a link.
+// mathematics is in scheduler/list. Times are byte times, of a link.
 package ordered
 
 import (
@@ -12,17 +12,17 @@ import (
 
 	"evbench/internal/answer"
 	"evbench/internal/show"
-	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/plan/promise"
 	"evbench/scheduler"
+	"evbench/scheduler/list"
 	"evbench/scheduler/order"
 	"evbench/topology"
 )
 
 // A Plan says when each fragment of a window of exchanges of unequal sizes starts.
 type Plan struct {
-	*sizes.Plan
+	*list.Plan
 	Hosts []plan.Host // by rank, nil where they have no names
 }
 
@@ -43,7 +43,7 @@ func (p *Plan) text() plan.Text {
 	}
 	return plan.Text{
 		Names:   of.NameLines(),
-		Covered: p.Tree.Words().Lines() + window + fmt.Sprintf("# sizes %s\n", sizes.Hash(p.Tree.Shape, p.Window...)),
+		Covered: p.Tree.Words().Lines() + window + fmt.Sprintf("# sizes %s\n", list.Hash(p.Tree.Shape, p.Window...)),
 		Others:  fmt.Sprintf("# schedule %s\n# routing pinned\n# time %d\n# bound %d %s\n", p.Order, p.Time, p.Bound.Time, p.Witness()),
 		Rows:    p.rows,
 	}
@@ -51,7 +51,7 @@ func (p *Plan) text() plan.Text {
 
 func (p *Plan) rows(w io.Writer) error {
 	leaf := p.Tree.LeafOfRanks()
-	return plan.InBlocks(w, p.Pieces(), func(buf []byte, x sizes.Piece) []byte {
+	return plan.InBlocks(w, p.Pieces(), func(buf []byte, x list.Piece) []byte {
 		number := func(n int64) { buf = strconv.AppendInt(append(buf, ' '), n, 10) }
 		buf = strconv.AppendInt(buf, x.Start, 10)
 		number(int64(p.Tree.Position(x.Src)))
@@ -99,11 +99,11 @@ func (p *Plan) Answer(m promise.Promise) answer.Answer {
 	return answer.Decide(plan.Asks(p.Tree), answer.Evidence{Findings: []answer.Finding{m.Finding(takes, "")}})
 }
 
-// Slow is sizes.MakeWindow for a tree with slow cables: links that cost more than they carry count as dead. It returns what the plan
+// Slow is list.MakeWindow for a tree with slow cables: links that cost more than they carry count as dead. It returns what the plan
 // does with them, and how long it takes over them.
-func Slow(t *topology.Tree, window []*sizes.Matrix, o sizes.Options, r topology.Rates) (*sizes.Plan, promise.Slow, float64, error) {
-	p, about, err := order.Around(t, r.Slow, func(t *topology.Tree) (*sizes.Plan, float64, error) {
-		p, err := sizes.MakeWindow(t, window, o)
+func Slow(t *topology.Tree, window []*list.Matrix, o list.Options, r topology.Rates) (*list.Plan, promise.Slow, float64, error) {
+	p, about, err := order.Around(t, r.Slow, func(t *topology.Tree) (*list.Plan, float64, error) {
+		p, err := list.MakeWindow(t, window, o)
 		if err != nil {
 			return nil, 0, err
 		}

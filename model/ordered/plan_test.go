@@ -10,9 +10,9 @@ import (
 
 	"evbench/builder"
 	"evbench/model/ordered"
-	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/scheduler/judge"
+	"evbench/scheduler/list"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
@@ -40,13 +40,13 @@ func TestOrderedJudged(t *testing.T) {
 		drawn := []builder.Distribution{
 			{}, {Spread: 0.5}, {Kind: builder.Exponential}, {Kind: builder.LogNormal, Sigma: 1}, {Spread: 0.5, Fanout: min(8, tr.Servers()-1)},
 		}
-		var window []*sizes.Matrix
+		var window []*list.Matrix
 		for range 1 + rng.IntN(3) {
 			of := &builder.Sizes{
 				Mean: 1 + rng.IntN(1000), Seed: rng.Uint64(), Roles: builder.Roles{Servers: tr.Servers()}, Distribution: drawn[(n+len(window))%len(drawn)],
 			}
 			servers := uint64(tr.Servers())
-			m := expect.Value(sizes.Exchange(tr, func(event uint64, source int) int {
+			m := expect.Value(list.Exchange(tr, func(event uint64, source int) int {
 				if !tr.Meets(source, int(event%servers)) {
 					return 0
 				}
@@ -54,7 +54,7 @@ func TestOrderedJudged(t *testing.T) {
 			}, 0))(t)
 			window = append(window, m)
 		}
-		made := expect.Value(sizes.MakeWindow(tr, window, sizes.Options{Seed: rng.Uint64(), Runs: 3, Split: n%4 > 0}))(t)
+		made := expect.Value(list.MakeWindow(tr, window, list.Options{Seed: rng.Uint64(), Runs: 3, Split: n%4 > 0}))(t)
 		p := &ordered.Plan{Plan: made}
 		var b bytes.Buffer
 		expect.Must(t, p.WriteText(&b))
@@ -119,15 +119,15 @@ func TestOrderedPaths(t *testing.T) {
 // A window that the header states otherwise, and a plan without it, are found by the hash.
 func TestOrderedHashHasWindow(t *testing.T) {
 	tr := expect.Value(topology.New(topology.Options{Ports: 2, Leaves: 2}))(t)
-	m, err := sizes.NewMatrix(tr.Shape)
+	m, err := list.NewMatrix(tr.Servers())
 	if err == nil {
 		err = m.Set(0, 1, 3)
 	}
 	expect.Must(t, err)
-	empty := expect.Value(sizes.NewMatrix(tr.Shape))(t)
+	empty := expect.Value(list.NewMatrix(tr.Servers()))(t)
 	hashes := map[string]bool{}
 	for n := 1; n <= 3; n++ { // exchanges in which nobody sends leave no line
-		made := expect.Value(sizes.MakeWindow(tr, []*sizes.Matrix{m, empty, empty}[:n], sizes.Options{}))(t)
+		made := expect.Value(list.MakeWindow(tr, []*list.Matrix{m, empty, empty}[:n], list.Options{}))(t)
 		p := &ordered.Plan{Plan: made}
 		hashes[p.Hash()] = true
 		var text strings.Builder

@@ -9,9 +9,9 @@ import (
 	"evbench/bench"
 	"evbench/controller"
 	"evbench/controller/wire"
-	"evbench/model/sizes"
 	"evbench/scenario"
 	"evbench/scheduler/judge"
+	"evbench/scheduler/list"
 	"evbench/topology"
 )
 
@@ -20,7 +20,7 @@ type Orderer struct{}
 
 // First implements bench.Orderer.
 func (Orderer) First(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (bench.Window, error) {
-	p, err := WindowPlan(s, c, sizes.NewChain(t), s.Warmup, c.Window)
+	p, err := WindowPlan(s, c, list.NewChain(t), s.Warmup, c.Window)
 	if err != nil {
 		return nil, err
 	}
@@ -32,14 +32,14 @@ func (Orderer) First(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (b
 
 // Windows implements bench.Orderer.
 func (Orderer) Windows(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first bench.Window) controller.Windows {
-	var p *sizes.Plan
+	var p *list.Plan
 	if first != nil {
 		p = first.(*Plan).Plan // of First
 	}
 	return newPlanner(s, c, t, p)
 }
 
-func judgeWindow(p *sizes.Plan) error {
+func judgeWindow(p *list.Plan) error {
 	var file bytes.Buffer
 	if err := (&Plan{Plan: p}).WriteText(&file); err != nil {
 		return err
@@ -61,16 +61,16 @@ type planner struct {
 	c scenario.Case
 	t *topology.Tree
 	// first is the window at the first counted exchange, planned and judged before; may be nil.
-	first *sizes.Plan
-	order func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error)
+	first *list.Plan
+	order func(after *list.Chain, first uint64, exchanges int) (*list.Plan, error)
 
 	mu    sync.Mutex
-	chain *sizes.Chain        // nil: no window yet
-	equal map[int]*sizes.Plan // by exchanges, if all fragments have one size: then one plan serves all
+	chain *list.Chain        // nil: no window yet
+	equal map[int]*list.Plan // by exchanges, if all fragments have one size: then one plan serves all
 }
 
-func newPlanner(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first *sizes.Plan) *planner {
-	return &planner{s: s, c: c, t: t, first: first, order: func(after *sizes.Chain, from uint64, exchanges int) (*sizes.Plan, error) {
+func newPlanner(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first *list.Plan) *planner {
+	return &planner{s: s, c: c, t: t, first: first, order: func(after *list.Chain, from uint64, exchanges int) (*list.Plan, error) {
 		return WindowPlan(s, c, after, from, exchanges)
 	}}
 }
@@ -80,7 +80,7 @@ func (w *planner) Next(from uint64, count int, quiet bool) ([]wire.Window, error
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.chain == nil || quiet {
-		w.chain = sizes.NewChain(w.t)
+		w.chain = list.NewChain(w.t)
 	}
 	p, err := w.plan(from, count)
 	if err != nil {
@@ -90,7 +90,7 @@ func (w *planner) Next(from uint64, count int, quiet bool) ([]wire.Window, error
 }
 
 // plan returns a judged plan: workers follow no other.
-func (w *planner) plan(from uint64, count int) (*sizes.Plan, error) {
+func (w *planner) plan(from uint64, count int) (*list.Plan, error) {
 	if p := w.equal[count]; p != nil {
 		return p, nil
 	}
@@ -102,7 +102,7 @@ func (w *planner) plan(from uint64, count int) (*sizes.Plan, error) {
 	}
 	if err == nil && w.s.FragmentSizes(w.c).Equal() {
 		if w.equal == nil {
-			w.equal = map[int]*sizes.Plan{}
+			w.equal = map[int]*list.Plan{}
 		}
 		w.equal[count] = p
 	}
@@ -111,7 +111,7 @@ func (w *planner) plan(from uint64, count int) (*sizes.Plan, error) {
 
 // parts splits a plan and its tokens by rank, for the workers. Without pinned paths routing tables
 // choose the paths.
-func parts(p *sizes.Plan, tokens [][]sizes.Token, servers int, pinned bool) []wire.Window {
+func parts(p *list.Plan, tokens [][]list.Token, servers int, pinned bool) []wire.Window {
 	out := make([]wire.Window, servers)
 	for rank := range out {
 		out[rank].Sends, out[rank].Takes, out[rank].Tells = wire.Turns{}, wire.Takes{}, wire.Tells{}
@@ -135,9 +135,9 @@ func parts(p *sizes.Plan, tokens [][]sizes.Token, servers int, pinned bool) []wi
 
 // latest keeps, of the tokens from each rank, the one for its last receive: a rank receives one
 // piece after the other.
-func latest(all []sizes.Token) (out []sizes.Token) {
+func latest(all []list.Token) (out []list.Token) {
 	for _, t := range all {
-		if i := slices.IndexFunc(out, func(o sizes.Token) bool { return o.Rank == t.Rank }); i < 0 {
+		if i := slices.IndexFunc(out, func(o list.Token) bool { return o.Rank == t.Rank }); i < 0 {
 			out = append(out, t)
 		} else if t.Take > out[i].Take {
 			out[i] = t

@@ -7,9 +7,9 @@ import (
 
 	"evbench/bench"
 	"evbench/controller/wire"
-	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/scenario"
+	"evbench/scheduler/list"
 	"evbench/testing/expect"
 )
 
@@ -98,7 +98,7 @@ func TestEveryWindowJudged(t *testing.T) {
 		for bad := range 4 {
 			o, window := newPlanner(s, c, first.Tree, nil), 0
 			whole := o.order
-			o.order = func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
+			o.order = func(after *list.Chain, first uint64, exchanges int) (*list.Plan, error) {
 				p, err := whole(after, first, exchanges)
 				if err == nil && window == bad {
 					wrong := *p

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"evbench/model/sizes"
 	"evbench/scheduler"
+	"evbench/scheduler/list"
 )
 
 // longest is the phase model of mode ordered, which has no phases: the longest path in the graph of
@@ -115,7 +115,7 @@ func (x *paths) start(w *window, i int, ends []float64) float64 {
 	return at
 }
 
-func (x *paths) put(w *window, p *sizes.Piece) float64 {
+func (x *paths) put(w *window, p *list.Piece) float64 {
 	f := x.fragment(w, p)
 	by := scheduler.None
 	if f.by > 0 {

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"evbench/builder/modes"
-	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/routing"
+	"evbench/scheduler/list"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
@@ -24,11 +24,11 @@ func ordered(t *testing.T, window int, size func(uint64, int) int, down ...strin
 	t.Helper()
 	j := small(t, modes.Ordered, "fors", "", down...)
 	j.Window, j.Size, j.Duration = window, size, 100*time.Millisecond
-	j.Order = func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
+	j.Order = func(after *list.Chain, first uint64, exchanges int) (*list.Plan, error) {
 		tr := after.Tree()
-		var all []*sizes.Matrix
+		var all []*list.Matrix
 		for e := range exchanges {
-			m, err := sizes.Exchange(tr, j.Size, first+uint64(e))
+			m, err := list.Exchange(tr, j.Size, first+uint64(e))
 			if err != nil {
 				return nil, err
 			}
@@ -37,7 +37,7 @@ func ordered(t *testing.T, window int, size func(uint64, int) int, down ...strin
 		if j.Equal {
 			after = nil
 		}
-		return sizes.MakeWindow(tr, all, sizes.Options{Seed: j.Seed, Runs: 2, After: after})
+		return list.MakeWindow(tr, all, list.Options{Seed: j.Seed, Runs: 2, After: after})
 	}
 	return j
 }
@@ -83,7 +83,7 @@ var overheads = Timing{Round: 50 * time.Microsecond, Overhead: 30 * time.Microse
 func TestOrderedIsItsPlan(t *testing.T) {
 	for name, j := range kinds(t) {
 		j.Header, j.Duration = 0, time.Hour
-		p := expect.Value(j.Order(sizes.NewChain(j.Plan.Tree), 0, j.Window))(t)
+		p := expect.Value(j.Order(list.NewChain(j.Plan.Tree), 0, j.Window))(t)
 		x := newPaths(j)
 		expect.Must(t, x.window())
 		near(t, name, x.done*1e9, float64(p.Time))
@@ -174,7 +174,7 @@ func simpleOrdered(t *testing.T, j *Job, exchanges int) (last float64) {
 		src, dst int
 	}
 	on := map[int32]use{} // by wire, the last
-	net, chain := networkOf(j.Plan, 0), sizes.NewChain(j.Plan.Tree)
+	net, chain := networkOf(j.Plan, 0), list.NewChain(j.Plan.Tree)
 	begin := 0.0
 	for first := 0; first < exchanges; first += j.Window {
 		sent, before := map[int]float64{}, last // when the windows before are received
@@ -249,7 +249,7 @@ func TestOrderedRefuses(t *testing.T) {
 	}{
 		{"no window", "windows", func(j *Job) { j.Window = 0 }},
 		{"no plan", "no one", func(j *Job) {
-			j.Order = func(*sizes.Chain, uint64, int) (*sizes.Plan, error) { return nil, fmt.Errorf("no one plans") }
+			j.Order = func(*list.Chain, uint64, int) (*list.Plan, error) { return nil, fmt.Errorf("no one plans") }
 		}},
 	} {
 		j := ordered(t, 1, equal)

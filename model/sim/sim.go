@@ -18,10 +18,10 @@ import (
 
 	"evbench/builder"
 	"evbench/internal/lists"
-	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
+	"evbench/scheduler/list"
 )
 
 // A Job is one case to compute.
@@ -60,7 +60,7 @@ type Job struct {
 type Windows struct {
 	// Order plans a window, which follows those of a chain, from an exchange that counts from the
 	// first of the warm-up. Where sizes are Equal its plan does not depend on those before.
-	Order func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error)
+	Order func(after *list.Chain, first uint64, exchanges int) (*list.Plan, error)
 	// PortTokens leaves out the tokens for links alone, to show their value.
 	PortTokens bool
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"evbench/builder"
-	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/scheduler"
+	"evbench/scheduler/list"
 )
 
 // A window is consecutive exchanges of mode ordered that one plan covers. Exchanges count
@@ -17,10 +17,10 @@ import (
 type window struct {
 	first, exchanges int
 	plan             int // of the job's plans, 0 for the first
-	pieces           []sizes.Piece
-	tokens           [][]sizes.Token // by piece, what its sender awaits
-	own              []int           // by server, pieces that it sends
-	made             *sizes.Plan
+	pieces           []list.Piece
+	tokens           [][]list.Token // by piece, what its sender awaits
+	own              []int          // by server, pieces that it sends
+	made             *list.Plan
 }
 
 // windows plans the windows of a job, one after the other. All models have one rule: a window is
@@ -33,9 +33,9 @@ type windows struct {
 	j     *Job
 	roles builder.Roles
 	plans []*plan.Plan
-	next  int          // exchange
-	by    int          // plan of the last window; -1: none
-	chain *sizes.Chain // the windows by that plan
+	next  int         // exchange
+	by    int         // plan of the last window; -1: none
+	chain *list.Chain // the windows by that plan
 	// For equal fragments, by plan: the window, and one that follows another of the plan.
 	first, again []*window
 }
@@ -89,7 +89,7 @@ func (w *windows) exchange(x *window) float64 {
 func (w *windows) plan(by, count int) (*window, error) {
 	memo := w.again
 	if w.by != by || w.next == 0 {
-		memo, w.by, w.chain = w.first, by, sizes.NewChain(w.plans[by].Tree)
+		memo, w.by, w.chain = w.first, by, list.NewChain(w.plans[by].Tree)
 	}
 	if w.j.Equal && memo[by] != nil && memo[by].exchanges == count {
 		x := *memo[by]
@@ -117,7 +117,7 @@ func (w *windows) plan(by, count int) (*window, error) {
 // portTokens leaves only the tokens for receive ports.
 func (x *window) portTokens() {
 	for i, all := range x.tokens {
-		x.tokens[i] = slices.DeleteFunc(all, func(t sizes.Token) bool { return int(t.Rank) != x.pieces[i].Dst })
+		x.tokens[i] = slices.DeleteFunc(all, func(t list.Token) bool { return int(t.Rank) != x.pieces[i].Dst })
 	}
 }
 
@@ -125,7 +125,7 @@ func (w *windows) event(x *window, exchange, server int) uint64 {
 	return w.roles.Event(w.j.Warmup+uint64(x.first+exchange), server)
 }
 
-func (w *windows) fragment(x *window, p *sizes.Piece) fragment {
+func (w *windows) fragment(x *window, p *list.Piece) fragment {
 	out := fragment{
 		event: w.event(x, p.Exchange, p.Dst), src: int32(p.Src), dst: int32(p.Dst), route: int32(x.plan),
 		payload: uint64(p.Bytes), bytes: float64(p.Bytes) + float64(w.j.Header),
@@ -165,11 +165,11 @@ func (w *windows) tally(x *window, at float64, m *meter) *tally {
 	return t
 }
 
-func (t *tally) sent(p *sizes.Piece, at float64) {
+func (t *tally) sent(p *list.Piece, at float64) {
 	t.opened[p.Exchange] = min(t.opened[p.Exchange], at)
 }
 
-func (w *windows) received(x *window, t *tally, p *sizes.Piece, at float64, m *meter) {
+func (w *windows) received(x *window, t *tally, p *list.Piece, at float64, m *meter) {
 	e, s := p.Exchange, p.Dst
 	t.left--
 	t.got[e][s] += uint64(p.Bytes)

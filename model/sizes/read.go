@@ -1,3 +1,4 @@
+// Package sizes reads which sizes the fragments of an exchange have: a matrix as a file states it, or a table of events.
 package sizes
 
 import (
@@ -12,6 +13,9 @@ import (
 	"strings"
 
 	"evbench/internal/lists"
+	"evbench/scheduler/list"
+	"evbench/scheduler/schedules"
+	"evbench/topology"
 )
 
 // The first words of a matrix in a file.
@@ -25,7 +29,7 @@ const maxRow = 1 << 18
 
 // A Stated is a matrix as a file states it, by row and column.
 type Stated struct {
-	*Matrix
+	*list.Matrix
 	Names []string // of rows and columns; nil: row and column r are rank r
 }
 
@@ -87,9 +91,9 @@ func ReadMatrix(r io.Reader) (*Stated, error) {
 		return nil, fmt.Errorf("line %d: longer than %d bytes", x.line+1, maxRow)
 	case err != nil:
 		return nil, fmt.Errorf("after line %d: %w", x.line, err)
-	case x.out.Matrix == nil || x.rows < x.out.servers:
+	case x.out.Matrix == nil || x.rows < x.out.Servers():
 		return nil, fmt.Errorf("%d rows: a matrix has as many as columns, after a line %s,NAME,… or %s,SIZE", x.rows, headSource, headAllToAllv)
-	case x.out.sum == 0:
+	case x.out.Sum() == 0:
 		return nil, errors.New("no fragment between two servers has bytes")
 	}
 	return &x.out, nil
@@ -119,13 +123,13 @@ func (x *matrixReader) read(words []string) error {
 		}
 	}
 	if x.out.Names != nil {
-		if x.rows < x.out.servers && words[0] != x.out.Names[x.rows] {
+		if x.rows < x.out.Servers() && words[0] != x.out.Names[x.rows] {
 			return fmt.Errorf("row %q: must be %q: rows are those of the header, in its order", brief(words[0]), brief(x.out.Names[x.rows]))
 		}
 		words = words[1:]
 	}
-	if x.rows == x.out.servers || len(words) != x.out.servers {
-		return fmt.Errorf("row %d has %d numbers: %d rows of as many are a matrix", x.rows+1, len(words), x.out.servers)
+	if x.rows == x.out.Servers() || len(words) != x.out.Servers() {
+		return fmt.Errorf("row %d has %d numbers: %d rows of as many are a matrix", x.rows+1, len(words), x.out.Servers())
 	}
 	for dst, w := range words {
 		n, err := x.number(w)
@@ -159,26 +163,26 @@ func (x *matrixReader) header(words []string) (err error) {
 	return x.make(len(x.out.Names))
 }
 
-func (x *matrixReader) make(servers int) error {
-	if servers < 2 || servers > MaxServers {
-		return fmt.Errorf("%d columns: must be 2..%d servers", servers, MaxServers)
+func (x *matrixReader) make(servers int) (err error) {
+	if servers < 2 || servers > list.MaxServers {
+		return fmt.Errorf("%d columns: must be 2..%d servers", servers, list.MaxServers)
 	}
-	x.out.Matrix = newMatrix(servers)
-	return nil
+	x.out.Matrix, err = list.NewMatrix(servers)
+	return err
 }
 
 func (x *matrixReader) number(word string) (int64, error) {
 	if x.plain {
 		n, err := strconv.ParseFloat(word, 64)
-		if err != nil || !(n >= 0 && n <= MaxBytes) {
-			return 0, fmt.Errorf("%q: write bytes, a number 0..%d", brief(word), int64(MaxBytes))
+		if err != nil || !(n >= 0 && n <= list.MaxBytes) {
+			return 0, fmt.Errorf("%q: write bytes, a number 0..%d", brief(word), int64(list.MaxBytes))
 		}
 		return int64(n) &^ 15, nil
 	}
 	if x.size == 0 {
 		n, err := strconv.ParseInt(word, 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("%q: write bytes, a whole number 0..%d", brief(word), int64(MaxBytes))
+			return 0, fmt.Errorf("%q: write bytes, a whole number 0..%d", brief(word), int64(list.MaxBytes))
 		}
 		return n, nil
 	}
@@ -186,7 +190,7 @@ func (x *matrixReader) number(word string) (int64, error) {
 	if err != nil || !(part >= 0 && part <= 1) {
 		return 0, fmt.Errorf("%q: must be a number 0..1, a part of the size", brief(word))
 	}
-	return int64(math.Floor(part * float64(x.size/int64(x.out.servers)))), nil
+	return int64(math.Floor(part * float64(x.size/int64(x.out.Servers())))), nil
 }
 
 func brief(s string) string {
@@ -196,10 +200,48 @@ func brief(s string) string {
 	return s
 }
 
+// Window returns the exchanges of a table of events, see builder.ReadTable. An exchange has one
+// line for each builder; builder k builds its event k. A server does not send to itself.
+func Window(t *topology.Tree, table []uint32) ([]*list.Matrix, error) {
+	n, each := t.Servers(), t.Builders()
+	lines := len(table) / n
+	if lines == 0 || lines%each > 0 || lines/each > schedules.MaxWindow {
+		return nil, fmt.Errorf("%d lines: an exchange of %d servers has %d, and a window is 1 to %d exchanges", lines, n, each, schedules.MaxWindow)
+	}
+	window := make([]*list.Matrix, lines/each)
+	sum := int64(0)
+	for e := range window {
+		m, err := list.NewMatrix(n)
+		if err != nil {
+			return nil, err
+		}
+		event := table[e*each*n:]
+		for dst := range n {
+			if !t.Builds(dst) {
+				continue
+			}
+			for src, bytes := range event[:n] {
+				if src == dst {
+					continue
+				}
+				if err := m.Set(src, dst, int64(bytes)); err != nil {
+					return nil, err
+				}
+			}
+			event = event[n:]
+		}
+		window[e], sum = m, sum+m.Sum()
+	}
+	if sum == 0 {
+		return nil, errors.New("no fragment between two servers has bytes")
+	}
+	return window, nil
+}
+
 // For returns the matrix for servers by rank; rank says which one a name means.
-func (s *Stated) For(servers int, rank func(name string) (int, bool)) (*Matrix, error) {
-	if s.servers != servers {
-		return nil, fmt.Errorf("a matrix of %d servers; there are %d", s.servers, servers)
+func (s *Stated) For(servers int, rank func(name string) (int, bool)) (*list.Matrix, error) {
+	if s.Servers() != servers {
+		return nil, fmt.Errorf("a matrix of %d servers; there are %d", s.Servers(), servers)
 	}
 	if s.Names == nil {
 		return s.Matrix, nil
@@ -215,12 +257,5 @@ func (s *Stated) For(servers int, rank func(name string) (int, bool)) (*Matrix, 
 		}
 		at[i], named[r] = r, name
 	}
-	out := newMatrix(servers)
-	out.sum = s.sum
-	for i, a := range at {
-		for j, b := range at {
-			out.bytes[a*servers+b] = s.bytes[i*servers+j]
-		}
-	}
-	return out, nil
+	return s.Moved(at), nil
 }

@@ -1,219 +1,78 @@
 package sizes_test
 
 import (
+	"crypto/sha256"
 	"fmt"
-	"maps"
-	"math"
-	"math/rand/v2"
-	"slices"
+	"strings"
 	"testing"
 
 	"evbench/model/sizes"
-	"evbench/scheduler"
-	"evbench/scheduler/schedules"
+	"evbench/scheduler/list"
 	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
 )
 
-// windows gives random windows of 1 to 4 exchanges on random trees.
-func windows(t *testing.T, cases int, use func(name string, tr *topology.Tree, window []*sizes.Matrix, o sizes.Options)) {
-	rng := rand.New(rand.NewPCG(17, 5))
-	names := slices.Sorted(maps.Keys(distributions))
-	for n := range cases {
-		m0 := 1 + rng.IntN(6)
-		o := topology.Options{Ports: m0, Leaves: 2 + rng.IntN(4)}
-		switch n % 5 {
-		case 3:
-			o = topology.Options{Ports: 1 + rng.IntN(3), Leaves: 2 * (2 + rng.IntN(2)), Pods: 2 + rng.IntN(2), Spines: m0, Tops: 1 + rng.IntN(3)}
-			o.Leaves = o.Pods * (1 + rng.IntN(3))
-		case 4:
-			o.Spines, o.Cables = 1+rng.IntN(3), 1+rng.IntN(3)
-		}
-		tr := broken(t, o, rng.IntN(m0), rng.Uint64())
-		if tr.Connected() != nil {
-			continue
-		}
-		var window []*sizes.Matrix
-		for range 1 + n%4 {
-			window = append(window, drawn(t, tr, names[rng.IntN(len(names))], 1+rng.IntN(2000), rng.Uint64()))
-		}
-		of := sizes.Options{Seed: rng.Uint64(), Overhead: rng.Int64N(2) * 100, Split: n%3 == 0}
-		use(fmt.Sprintf("%s without %v, %d exchanges", tr.Notation(), tr.DownNames(), len(window)), tr, window, of)
-	}
-}
-
-// occupied returns what a piece occupies.
-func occupied(tr *topology.Tree, x sizes.Piece) []topology.Wire {
-	return tr.Path(nil, x.Src, x.Dst, x.Path)
-}
-
-// Each byte of each exchange once, no port and no link twice at a time, live links, and
-// never below the bound of one exchange, nor of all together.
-func TestWindow(t *testing.T) {
-	windows(t, expect.Samples(200, 60), func(name string, tr *topology.Tree, window []*sizes.Matrix, o sizes.Options) {
-		p := expect.Value(sizes.MakeWindow(tr, window, o))(t)
-		type fragment struct{ exchange, src, dst int }
-		sent, until, last := map[fragment]int64{}, map[topology.Wire]int64{}, int64(0)
-		for x := range p.Pieces() {
-			expect.MustFalse(t, x.Bytes < 1 || (x.Path >= 0) == (tr.Leaf(x.Src) == tr.Leaf(x.Dst)) || x.Path >= 0 && !tr.PathAlive(tr.Leaf(x.Src), tr.Leaf(x.Dst), x.Path),
-				"%s: %+v", name, x)
-			if f := (fragment{x.Exchange, x.Src, x.Dst}); sent[f] != x.Offset {
-				t.Fatalf("%s: %+v after %d bytes", name, x, sent[f])
-			} else {
-				sent[f] += x.Bytes
-			}
-			for _, w := range occupied(tr, x) {
-				expect.MustTrue(t, until[w] <= x.Start, "%s: %+v before %d", name, x, until[w])
-				until[w] = x.Start + x.Bytes
-			}
-			last = max(last, x.Start+x.Bytes)
-		}
-		sum := func(i, j int) (n int64) {
-			for _, m := range window {
-				n += m.Size(i, j)
-			}
-			return n
-		}
-		for e, m := range append(slices.Clone(window), nil) {
-			size := sum
-			if m != nil {
-				size = m.Size
-				for i := range tr.Servers() {
-					for j := range tr.Servers() {
-						if n := sent[fragment{e, i, j}]; n != m.Size(i, j) {
-							t.Fatalf("%s: exchange %d, %d to %d: %d bytes, want %d", name, e, i, j, n, m.Size(i, j))
-						}
-					}
-				}
-			}
-			b, _, err := scheduler.BoundBytes(tr, size)
-			expect.False(t, err != nil || p.Time < b.Time || m == nil && b.Time != p.Bound.Time,
-				"%s: time %d, bound %+v, exchange %d has %+v, error %v", name, p.Time, p.Bound, e, b, err)
-		}
-		expect.True(t, p.Time == last, "%s: time %d, the last piece ends at %d", name, p.Time, last)
-	})
-}
-
-// few draws an exchange in which most pairs have no fragment.
-func few(t *testing.T, tr *topology.Tree, rng *rand.Rand) *sizes.Matrix {
-	m := expect.Value(sizes.NewMatrix(tr.Shape))(t)
-	s := tr.Servers()
-	for range 1 + rng.IntN(2*s) {
-		src := rng.IntN(s)
-		expect.Must(t, m.Set(src, (src+1+rng.IntN(s-1))%s, 1+rng.Int64N(2000)))
-	}
-	return m
-}
-
-// A run is windows that servers do, each sending in the order of its pieces, each piece after
-// its tokens.
-type run struct {
-	tr    *topology.Tree
-	chain *sizes.Chain
-	sent  []int64                 // by server, when it has sent all so far
-	until map[topology.Wire]int64 // by port and link, when it is free
-	ends  [][]int64               // by window and piece
-}
-
-// window does one that begins at some time; a piece takes so long. Pieces never meet on a
-// port or link; tokens name earlier pieces of others, and take numbers as servers count.
-func (r *run) window(t *testing.T, name string, p *sizes.Plan, begin int64, long func(sizes.Piece) int64) int64 {
-	pieces, last, ends := slices.Collect(p.Pieces()), begin, []int64(nil)
-	for k, tokens := range r.chain.Add(p) {
-		x := pieces[k]
-		start := max(begin, r.sent[x.Src])
-		for n, of := range tokens {
-			from := ends
-			if of.Back > 0 {
-				from = r.ends[len(r.ends)-int(of.Back)]
-			}
-			expect.MustFalse(t, slices.Contains(tokens[:n], of) || (of.Take < 0) != (of.Back > 0) || of.Back == 0 && (int(of.Piece) >= k || pieces[of.Piece].Src == x.Src),
-				"%s: piece %d waits for %+v", name, k, tokens)
-			start = max(start, from[of.Piece])
-		}
-		end := start + long(x)
-		for _, wire := range occupied(r.tr, x) {
-			expect.MustTrue(t, r.until[wire] <= start,
-				"%s: piece %d %+v of window %d starts at %d, before %d", name, k, x, len(r.ends), start, r.until[wire])
-			r.until[wire] = end
-		}
-		r.sent[x.Src], last = end, max(last, end)
-		ends = append(ends, end)
-	}
-	r.ends = append(r.ends, ends)
-	return last
-}
-
-// Windows that follow one another, of which some leave ports and links out: nothing meets,
-// however long each piece takes; where each takes its bytes, windows end when planned.
-func TestChain(t *testing.T) {
-	rng := rand.New(rand.NewPCG(17, 6))
-	windows(t, 120, func(name string, tr *topology.Tree, window []*sizes.Matrix, o sizes.Options) {
-		drawn := rng.IntN(2) == 0
-		long := func(x sizes.Piece) int64 {
-			if drawn {
-				return 1 + rng.Int64N(1<<(1+rng.IntN(14)))
-			}
-			return x.Bytes
-		}
-		r := &run{tr: tr, chain: sizes.NewChain(tr), sent: make([]int64, tr.Servers()), until: map[topology.Wire]int64{}}
-		begin := int64(0)
-		for n := range 5 {
-			if n > 0 && rng.IntN(3) > 0 {
-				window = []*sizes.Matrix{few(t, tr, rng)}
-			}
-			p := expect.Value(sizes.MakeWindow(tr, window, sizes.Options{Seed: uint64(n), Split: o.Split, After: r.chain}))(t)
-			last := r.window(t, name, p, begin, long)
-			expect.False(t, last != begin+p.Time && !drawn, "%s: window %d ends at %d, planned at %d", name, n, last, begin+p.Time)
-			if drawn {
-				continue
-			}
-			begin = math.MaxInt64
-			for x := range p.Pieces() {
-				begin = min(begin, r.sent[x.Src])
-			}
-		}
-	})
-}
-
-// TestPaths: fragments take the spines of a schedule with one path from each leaf to each server.
-func TestPaths(t *testing.T) {
-	windows(t, 60, func(name string, tr *topology.Tree, window []*sizes.Matrix, o sizes.Options) {
-		s, _, err := scheduler.FORS(tr, scheduler.Options{Seed: 3, Objective: schedules.FewestPaths})
-		expect.Must(t, err)
-		for _, o.Order = range []string{"", sizes.OrderList, sizes.OrderFORS} {
-			o.Paths = s
-			p := expect.Value(sizes.MakeWindow(tr, window, o))(t)
-			free := make([]int64, tr.AllWires())
-			for x := range p.Pieces() {
-				if _, k := s.At(x.Src, x.Dst); x.Path != tr.PathOf(k, s.Top(x.Src, x.Dst)) {
-					t.Fatalf("%s: %d to %d over spine %d, want %d", name, x.Src, x.Dst, x.Path, k)
-				}
-				for _, w := range occupied(tr, x) {
-					expect.MustTrue(t, x.Start >= free[w], "%s: %d to %d starts at %d, the wire is free at %d", name, x.Src, x.Dst, x.Start, free[w])
-					free[w] = x.Start + x.Bytes
-				}
-			}
-		}
-	})
-}
-
-func TestWindowRefuses(t *testing.T) {
-	tr := broken(t, topology.Options{Ports: 2, Leaves: 2}, 0, 1)
-	m := draw(t, tr, "equal", 1)
-	other := draw(t, broken(t, topology.Options{Ports: 2, Leaves: 3}, 0, 1), "equal", 1)
+func TestWindowOfTable(t *testing.T) {
+	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2, Fill: []int{1, 2}}) // positions 0, 2, 3
+	one := []uint32{9, 0, 5, 10, 9, 0, 0, 0, 9}                                          // a line for each receiver; what a server keeps is not sent
+	window, err := sizes.Window(tr, one)
+	expect.MustTrue(t, err == nil && len(window) == 1, "%d exchanges, error %v", len(window), err)
+	m := window[0]
+	expect.True(t, m.Size(0, 1) == 10 && m.Size(2, 0) == 5 && m.Size(1, 2) == 0 && m.Sum() == 15, "%+v", m)
+	expect.True(t, list.Hash(tr.Shape, m) == "sha256:"+digest("0,2,10\n3,0,5\n"), "hash %s", list.Hash(tr.Shape, m))
+	window, err = sizes.Window(tr, append(append(one, make([]uint32, 9)...), 0, 0, 0, 7, 0, 0, 0, 0, 0))
+	expect.True(t, err == nil && len(window) == 3 && window[0].Sum() == 15 && window[1].Sum() == 0 && window[2].Size(0, 1) == 7, "%+v, error %v", window, err)
+	expect.True(t, list.Hash(tr.Shape, window...) == "sha256:"+digest("0,2,10\n3,0,5\n0,2,7,2\n"), "hash of three exchanges")
 	for _, tt := range []struct {
-		window []*sizes.Matrix
-		o      sizes.Options
-		want   string
+		name  string
+		table []uint32
+		want  string
 	}{
-		{nil, sizes.Options{}, "a window of 0 exchanges"},
-		{make([]*sizes.Matrix, schedules.MaxWindow+1), sizes.Options{}, "a window of 17 exchanges"},
-		{[]*sizes.Matrix{m, other}, sizes.Options{}, "sizes of 6 servers, the tree has 4"},
-		{[]*sizes.Matrix{m}, sizes.Options{Overhead: -1}, "overhead -1"},
-		{[]*sizes.Matrix{m}, sizes.Options{Order: "x"}, `no order "x"`},
-		{[]*sizes.Matrix{m}, sizes.Options{After: sizes.NewChain(broken(t, topology.Options{Ports: 2, Leaves: 2}, 0, 1))}, "another tree"},
+		{"two lines", one[:6], "2 lines: an exchange of 3 servers has 3"},
+		{"17 exchanges", make([]uint32, 17*9), "51 lines: an exchange of 3 servers has 3, and a window is 1 to 16 exchanges"},
+		{"own fragments", []uint32{9, 0, 0, 0, 9, 0, 0, 0, 9}, "no fragment between two servers has bytes"},
 	} {
-		expect.Error(t, expect.Err(sizes.MakeWindow(tr, tt.window, tt.o)), tt.want)
+		_, err := sizes.Window(tr, tt.table)
+		expect.True(t, err != nil && strings.Contains(err.Error(), tt.want), "%s: %v, want %q", tt.name, err, tt.want)
 	}
+}
+
+// An exchange has a line for each builder; nobody sends who does not read, or receives who does not build.
+func TestRoles(t *testing.T) {
+	tr := expect.Value(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}).WithRoles("server0-2", "server2-3"))(t)
+	window := expect.Value(sizes.Window(tr, []uint32{1, 2, 3, 0, 4, 5, 6, 0, 7, 0, 0, 0, 0, 0, 0, 0}))(t)
+	m := window[0]
+	expect.MustTrue(t, len(window) == 2 && m.Size(0, 2) == 1 && m.Size(1, 2) == 2 && m.Size(2, 3) == 6 && m.Sum() == 18 && window[1].Size(0, 2) == 7, "%+v", window)
+	for _, order := range []string{"", list.OrderFORS} {
+		p := expect.Value(list.MakeWindow(tr, window, list.Options{Order: order}))(t)
+		expect.True(t, p.Len() == 6 && p.Time >= p.Bound.Time && p.Bound.Time == 15, "%+v", p)
+	}
+	expect.Error(t, expect.Err(sizes.Window(tr, make([]uint32, 12))), "3 lines: an exchange of 4 servers has 2")
+	window = expect.Value(sizes.Window(tr, []uint32{1, 2, 3, 9, 4, 5, 6, 0}))(t)
+	expect.Error(t, expect.Err(list.MakeWindow(tr, window, list.Options{})), "server3 to server2: 9 bytes, but server3 does not read")
+	m = expect.Value(list.NewMatrix(tr.Servers()))(t)
+	expect.Must(t, m.Set(2, 1, 5))
+	expect.Error(t, expect.Err(list.Make(tr, m, list.Options{})), "server2 to server1: 5 bytes, but server1 does not build")
+}
+
+func digest(lines string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(lines))) }
+
+// Whatever the sizes, a window is planned with a time of at least the bound.
+func FuzzWindow(f *testing.F) {
+	f.Add([]byte{0, 1, 0, 0, 7, 0, 0, 0, 0, 0, 1, 0, 0, 9, 0, 0})
+	f.Add([]byte{255, 255, 255, 255})
+	tr := topologytest.Tree(f, topology.Options{Ports: 2, Leaves: 2})
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		table := make([]uint32, 32)
+		for i, b := range bytes {
+			table[i%len(table)] += uint32(b) << (i % 22)
+		}
+		window, err := sizes.Window(tr, table)
+		if err != nil {
+			return
+		}
+		p, err := list.MakeWindow(tr, window, list.Options{Split: true})
+		expect.MustTrue(t, err == nil && p.Time >= p.Bound.Time, "%+v, error %v", p, err)
+	})
 }

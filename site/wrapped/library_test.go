@@ -18,9 +18,9 @@ import (
 	"evbench/internal/lists"
 	"evbench/model/order"
 	windows "evbench/model/ordered"
-	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/scheduler/judge"
+	"evbench/scheduler/list"
 	"evbench/site/engines"
 	"evbench/site/lft"
 	"evbench/site/network"
@@ -190,9 +190,9 @@ func TestForms(t *testing.T) {
 		expect.Equal(t, r.read(t, b.String()), is, "%s", tt.name)
 		expect.Equal(t, r.read(t, strings.Replace(b.String(), "plan 4\n", "plan 3\n", 1)), is, "%s in form 3", tt.name)
 	}
-	matrix := expect.Value(sizes.NewMatrix(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}).Shape))(t)
+	matrix := expect.Value(list.NewMatrix(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}).Servers()))(t)
 	expect.Must(t, matrix.Set(0, 3, 7))
-	starts := &windows.Plan{Plan: expect.Value(sizes.MakeWindow(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}), []*sizes.Matrix{matrix, matrix}, sizes.Options{}))(t)}
+	starts := &windows.Plan{Plan: expect.Value(list.MakeWindow(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}), []*list.Matrix{matrix, matrix}, list.Options{}))(t)}
 	var inTree strings.Builder
 	expect.Must(t, starts.WriteText(&inTree))
 	expect.Equal(t, r.read(t, inTree.String()), "error: it is not for an all-to-all: its fragments have sizes of their own", "sizes in a tree")

@@ -8,6 +8,7 @@ import (
 
 	"evbench/internal/show"
 	"evbench/model/sizes"
+	"evbench/scheduler/list"
 	"evbench/site/network"
 	"evbench/study/judge/foreign"
 )
@@ -77,7 +78,7 @@ const aligned = 15
 
 // sizedPlan plans fragments of these sizes, without phases.
 func (v *Verdict) sizedPlan(f *fabric) {
-	m, err := sizes.NewMatrix(f.tree.Shape)
+	m, err := list.NewMatrix(f.tree.Servers())
 	if err == nil && !f.even {
 		err = errors.New("links have different rates")
 	}
@@ -88,9 +89,9 @@ func (v *Verdict) sizedPlan(f *fabric) {
 			}
 		}
 	}
-	var p *sizes.Plan
+	var p *list.Plan
 	if err == nil {
-		p, err = sizes.Make(f.tree, m, sizes.Options{Split: true})
+		p, err = list.Make(f.tree, m, list.Options{Split: true})
 	}
 	if err != nil {
 		v.note("no order was planned: %v", err)

@@ -1,12 +1,12 @@
-// Package sizes plans an exchange of fragments whose sizes differ: when each starts, and over
-// which path, such that no port and no link has two at a time. There are no phases: a
+// Package list answers: when does each fragment of an exchange start whose sizes differ, and over
+// which path, such that no port and no link has two at a time? There are no phases: a
 // fragment starts when its resources are free, the send port, the receive port, and between
 // leaves the links of its path, two, or four where three levels have it cross a top switch.
 //
 // Servers are ranks 0..S-1 of a topology.Tree, in files positions. Times are byte times:
 // what one byte takes on one link. The package draws no random number except from the
 // seed it is given: equal input, equal plan.
-package sizes
+package list
 
 import (
 	"crypto/sha256"
@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -32,12 +31,12 @@ type Matrix struct {
 	sum     int64
 }
 
-// NewMatrix returns a matrix of no bytes for the servers of a tree.
-func NewMatrix(t *topology.Shape) (*Matrix, error) {
-	if s := t.Servers(); s > MaxServers {
-		return nil, fmt.Errorf("%d servers: evbench plans sizes of at most %d", s, MaxServers)
+// NewMatrix returns a matrix of no bytes for so many servers.
+func NewMatrix(servers int) (*Matrix, error) {
+	if servers > MaxServers {
+		return nil, fmt.Errorf("%d servers: evbench plans sizes of at most %d", servers, MaxServers)
 	}
-	return newMatrix(t.Servers()), nil
+	return newMatrix(servers), nil
 }
 
 func newMatrix(servers int) *Matrix {
@@ -99,42 +98,16 @@ func Hash(t *topology.Shape, window ...*Matrix) string {
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
-// Window returns the exchanges of a table of events, see builder.ReadTable. An exchange has one
-// line for each builder; builder k builds its event k. A server does not send to itself.
-func Window(t *topology.Tree, table []uint32) ([]*Matrix, error) {
-	n, each := t.Servers(), t.Builders()
-	lines := len(table) / n
-	if lines == 0 || lines%each > 0 || lines/each > schedules.MaxWindow {
-		return nil, fmt.Errorf("%d lines: an exchange of %d servers has %d, and a window is 1 to %d exchanges", lines, n, each, schedules.MaxWindow)
-	}
-	window := make([]*Matrix, lines/each)
-	sum := int64(0)
-	for e := range window {
-		m, err := NewMatrix(t.Shape)
-		if err != nil {
-			return nil, err
+// Moved returns the matrix in which server i of this one is server at[i], a permutation.
+func (m *Matrix) Moved(at []int) *Matrix {
+	out := newMatrix(m.servers)
+	out.sum = m.sum
+	for i, a := range at {
+		for j, b := range at {
+			out.bytes[a*m.servers+b] = m.bytes[i*m.servers+j]
 		}
-		event := table[e*each*n:]
-		for dst := range n {
-			if !t.Builds(dst) {
-				continue
-			}
-			for src, bytes := range event[:n] {
-				if src == dst {
-					continue
-				}
-				if err := m.Set(src, dst, int64(bytes)); err != nil {
-					return nil, err
-				}
-			}
-			event = event[n:]
-		}
-		window[e], sum = m, sum+m.Sum()
 	}
-	if sum == 0 {
-		return nil, errors.New("no fragment between two servers has bytes")
-	}
-	return window, nil
+	return out
 }
 
 // meets returns an error where a server sends without reading, or receives without building.
@@ -158,7 +131,7 @@ func (m *Matrix) meets(t *topology.Tree) error {
 // event exchange·S + r: size states the bytes of the fragment that a source has for an
 // event, as builder.Sizes.Of does. Exchanges count from 0, warm-up included.
 func Exchange(t *topology.Tree, size func(event uint64, source int) int, exchange uint64) (*Matrix, error) {
-	m, err := NewMatrix(t.Shape)
+	m, err := NewMatrix(t.Servers())
 	if err != nil {
 		return nil, err
 	}

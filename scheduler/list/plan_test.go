@@ -1,4 +1,4 @@
-package sizes_test
+package list_test
 
 import (
 	"errors"
@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"evbench/builder"
-	"evbench/model/sizes"
 	"evbench/scheduler"
+	"evbench/scheduler/list"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
 )
 
-func draw(t testing.TB, tr *topology.Tree, distribution string, seed uint64) *sizes.Matrix {
+func draw(t testing.TB, tr *topology.Tree, distribution string, seed uint64) *list.Matrix {
 	t.Helper()
 	return drawn(t, tr, distribution, 100_000, seed)
 }
@@ -29,11 +29,11 @@ var distributions = map[string]builder.Distribution{
 }
 
 // drawn are sizes as in runs, of about the mean.
-func drawn(t testing.TB, tr *topology.Tree, distribution string, mean int, seed uint64) *sizes.Matrix {
+func drawn(t testing.TB, tr *topology.Tree, distribution string, mean int, seed uint64) *list.Matrix {
 	t.Helper()
 	d := distributions[distribution]
 	d.Fanout = min(d.Fanout, tr.Servers()-1)
-	m := expect.Value(sizes.Exchange(tr, (&builder.Sizes{Mean: mean, Seed: seed, Roles: builder.Roles{Servers: tr.Servers()}, Distribution: d}).Of, 0))(t)
+	m := expect.Value(list.Exchange(tr, (&builder.Sizes{Mean: mean, Seed: seed, Roles: builder.Roles{Servers: tr.Servers()}, Distribution: d}).Of, 0))(t)
 	return m
 }
 
@@ -58,7 +58,7 @@ func TestEqualSizesAsFORS(t *testing.T) {
 			}
 			s, _, err := scheduler.FORS(tr, scheduler.Options{})
 			expect.Must(t, err)
-			p := expect.Value(sizes.Make(tr, draw(t, tr, "equal", 1), sizes.Options{Seed: seed}))(t)
+			p := expect.Value(list.Make(tr, draw(t, tr, "equal", 1), list.Options{Seed: seed}))(t)
 			phases := int64(s.Phases)
 			expect.True(t, p.Time <= phases*100_000 && p.Time >= p.Bound.Time,
 				"%s without %v: time %d, FORS %d phases, bound %d", tr.Notation(), tr.DownNames(), p.Time, phases, p.Bound.Time)
@@ -78,7 +78,7 @@ func TestEfficiency(t *testing.T) {
 		{8, 0, "exponential", 0.985}, {8, 9, "log-normal", 0.985}, {8, 9, "source-event", 0.985}, {8, 1, "fanout8", 0.985},
 	} {
 		tr := broken(t, topology.Options{Ports: tt.ports, Leaves: tt.ports}, tt.dead, 5)
-		p := expect.Value(sizes.Make(tr, draw(t, tr, tt.distribution, 7), sizes.Options{Seed: 1}))(t)
+		p := expect.Value(list.Make(tr, draw(t, tr, tt.distribution, 7), list.Options{Seed: 1}))(t)
 		e := p.Efficiency()
 		expect.True(t, e >= tt.least && e <= 1,
 			"%d servers, %d dead, %s: %.4f, want at least %.3f", tr.Servers(), tt.dead, tt.distribution, e, tt.least)
@@ -89,17 +89,17 @@ func TestEfficiency(t *testing.T) {
 // a port or a link. A fifth of the time more is needed however they are split.
 func TestFiveCycle(t *testing.T) {
 	tr := expect.Value(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}).Without(topology.Link{Leaf: 1, Spine: 0}))(t)
-	m := expect.Value(sizes.NewMatrix(tr.Shape))(t)
+	m := expect.Value(list.NewMatrix(tr.Servers()))(t)
 	cycle := [][2]int{{0, 1}, {0, 3}, {1, 2}, {3, 2}, {3, 1}} // send 0, link, receive 2, send 3, receive 1
 	for _, f := range cycle {
 		expect.Must(t, m.Set(f[0], f[1], 2))
 	}
-	p, err := sizes.Make(tr, m, sizes.Options{})
+	p, err := list.Make(tr, m, list.Options{})
 	expect.Must(t, err)
 	if p.Bound.Time != 4 || p.Time != 6 { // whole fragments: at most two at a time, three times two bytes
 		t.Errorf("time %d, bound %d; want 6 and 4", p.Time, p.Bound.Time)
 	}
-	if p, err = sizes.Make(tr, m, sizes.Options{Split: true}); err != nil || p.Time != 5 {
+	if p, err = list.Make(tr, m, list.Options{Split: true}); err != nil || p.Time != 5 {
 		t.Errorf("time %d in parts, want 5; error %v", p.Time, err)
 	}
 	meet := func(a, b [2]int) bool {
@@ -119,9 +119,9 @@ func TestFiveCycle(t *testing.T) {
 func TestSeeds(t *testing.T) {
 	tr := broken(t, topology.Options{Ports: 4, Leaves: 4}, 2, 1)
 	m := draw(t, tr, "uniform50", 3)
-	var plans [3][]sizes.Piece
+	var plans [3][]list.Piece
 	for i, seed := range []uint64{1, 1, 2} {
-		p := expect.Value(sizes.Make(tr, m, sizes.Options{Seed: seed}))(t)
+		p := expect.Value(list.Make(tr, m, list.Options{Seed: seed}))(t)
 		if plans[i] = slices.Collect(p.Pieces()); len(plans[i]) != p.Len() {
 			t.Errorf("%d pieces, want %d", len(plans[i]), p.Len())
 		}
@@ -132,14 +132,14 @@ func TestSeeds(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3})
 	tr = expect.Value(tr.Without(topology.Link{Leaf: 0, Spine: 0}, topology.Link{Leaf: 1, Spine: 1}))(t)
-	_, err := sizes.Make(tr, draw(t, tr, "equal", 1), sizes.Options{})
+	_, err := list.Make(tr, draw(t, tr, "equal", 1), list.Options{})
 	u, ok := errors.AsType[*topology.UnreachableError](err)
 	expect.True(t, ok && *u == (topology.UnreachableError{A: 0, B: 1}), "error %v", err)
-	m := expect.Value(sizes.NewMatrix(tr.Shape))(t)
-	expect.True(t, expect.Err(sizes.Make(tr, m, sizes.Options{})) != nil, "a plan for no bytes")
+	m := expect.Value(list.NewMatrix(tr.Servers()))(t)
+	expect.True(t, expect.Err(list.Make(tr, m, list.Options{})) != nil, "a plan for no bytes")
 	if err := m.Set(0, 4, 9); err != nil { // leaves 0 and 2 share spine1
 		t.Fatal(err)
 	}
-	p, err := sizes.Make(tr, m, sizes.Options{})
+	p, err := list.Make(tr, m, list.Options{})
 	expect.True(t, err == nil && p.Time == 9, "%+v, error %v", p, err)
 }

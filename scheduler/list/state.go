@@ -1,4 +1,4 @@
-package sizes
+package list
 
 import (
 	"math"
