@@ -14,6 +14,7 @@ import (
 	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/plan/promise"
+	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/order"
 	"evbench/scheduler/schedules"
@@ -136,11 +137,17 @@ func (b *tree) build(t *topology.Tree) (*plan.Plan, float64, error) {
 		return p, 0, nil
 	}
 	if b.o.Schedule == schedules.FORS && (b.slow() || p.Gap() > 0) {
-		if shared := order.Share(p.Schedule, t, p.Rates); shared != p.Schedule {
-			if p.Schedule = shared; b.slow() {
-				p.Bound = scheduler.Bound{} // which is of phases without shared links
+		if s := order.Share(p.Schedule, t, p.Rates); s != p.Schedule {
+			other := *p
+			q := &other
+			q.Schedule, q.Whole = s, false
+			q.Paths = routing.CountPaths(t, q.AllPaths())
+			if p.Objective != schedules.FewestPhases && q.Paths.Most > p.Paths.Most {
+				q = p
+			} else if b.slow() {
+				q.Bound = scheduler.Bound{} // which is of phases without shared links
 			}
-			err = p.Judge()
+			p, err = q, q.Judge()
 		}
 	}
 	if b.o.Schedule == schedules.FORS && !b.slow() {

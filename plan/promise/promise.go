@@ -146,12 +146,6 @@ func (s *Slow) Any() bool {
 	return s.Faster || s.Tree > 0 || len(s.Uses)+len(s.Avoids)+len(s.Hosts) > 0
 }
 
-// Names are those of the slow cables that the plan uses.
-func (s *Slow) Names() []string {
-	name := func(c Cable) string { return c.Name }
-	return append(lists.Map(s.Hosts, name), lists.Map(s.Uses, name)...)
-}
-
 // Describe prints what the plan does with each slow cable.
 func (p Promise) Describe(w io.Writer) {
 	s := p.Slow

@@ -3,8 +3,10 @@ package plans
 
 import (
 	"fmt"
+	"slices"
 
 	"evbench/internal/answer"
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/plan/promise"
@@ -32,7 +34,7 @@ func Answer(p *plan.Plan, cost plan.Cost, m promise.Promise) answer.Answer {
 	slow := m.Slow.Any()
 	switch {
 	case p.Routing == plan.NoRouting && slow:
-		takes.Text += fmt.Sprintf(" if %s were not slower", show.Few(m.Slow.Names()))
+		takes.Text += fmt.Sprintf(" if %s were not slower", show.Few(lists.Map(slices.Concat(m.Slow.Hosts, m.Slow.Uses), func(x promise.Cable) string { return x.Name })))
 		doubt("how long it takes with slower links is not known")
 		e.Why, e.Next = nil, []string{command(p, "--schedule", schedules.FORS)}
 	case p.Routing == plan.NoRouting:
