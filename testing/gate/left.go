@@ -109,18 +109,35 @@ func (g *gate) check(name string, said []string) {
 	g.failed = append(g.failed, failure{step: name, log: log, tail: text})
 }
 
-// unchanged says which files that git tracks the gate has changed, and what is committed of other folders than the rings: outputs, by
-// mistake.
-func unchanged(ctx context.Context) (said []string) {
-	git := func(args ...string) string {
-		out, err := proc.Call{Limit: time.Minute, Most: 64 << 20}.Answer(ctx, "git", args...)
-		if err != nil {
-			said = append(said, err.Error())
-		}
-		return string(out)
+// state is what differs from the last commit, line by line, new files too.
+func state(ctx context.Context) (string, error) {
+	names, err := git(ctx, "status", "--porcelain", "--untracked-files=all")
+	if err != nil {
+		return "", err
 	}
-	if changed := git("status", "--porcelain"); changed != "" {
-		said = append(said, "the gate changed files, or left new ones:", strings.TrimSpace(changed))
+	lines, err := git(ctx, "diff")
+	return names + lines, err
+}
+
+func git(ctx context.Context, args ...string) (string, error) {
+	out, err := proc.Call{Limit: time.Minute, Most: 256 << 20}.Answer(ctx, "git", args...)
+	return string(out), err
+}
+
+// unchanged says which files the gate has changed or made since a state, and what is committed of other folders than the rings:
+// outputs, by mistake.
+func unchanged(ctx context.Context, before string) (said []string) {
+	after, err := state(ctx)
+	if err != nil {
+		said = append(said, err.Error())
+	}
+	if after != before {
+		said = append(said, "the gate changed files, or left new ones:")
+		for line := range strings.Lines(after) {
+			if !strings.Contains(before, line) {
+				said = append(said, strings.TrimSuffix(line, "\n"))
+			}
+		}
 	}
 	rings, err := os.ReadFile("internal/layers/rings.txt")
 	if err != nil {
@@ -132,7 +149,11 @@ func unchanged(ctx context.Context) (said []string) {
 		folders = append(folders, name)
 	}
 	stray := map[string]bool{}
-	for file := range strings.Lines(git("ls-files")) {
+	files, err := git(ctx, "ls-files")
+	if err != nil {
+		said = append(said, err.Error())
+	}
+	for file := range strings.Lines(files) {
 		switch folder, _, below := strings.Cut(strings.TrimSpace(file), "/"); {
 		case strings.HasPrefix(folder, "."), below && slices.Contains(folders, folder), !below && ofRoot.MatchString(folder):
 		default:

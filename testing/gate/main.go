@@ -138,9 +138,13 @@ func whole(ctx context.Context, stdout, stderr io.Writer, steps []step, goflags 
 	if err != nil {
 		return false, err
 	}
+	files, err := state(ctx)
+	if err != nil {
+		return false, err
+	}
 	g.step(ctx, step{name: "format", args: []string{"scripts/format"}})
 	g.rows(ctx, steps)
-	g.check("clean tree", unchanged(ctx))
+	g.check("clean tree", unchanged(ctx, files))
 	g.check("what is left", g.left(before, mark))
 	return g.end(stdout, stderr), context.Cause(ctx)
 }
