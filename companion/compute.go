@@ -67,7 +67,7 @@ type computer struct {
 func (c computer) leaf(l int) []Route {
 	var out []Route
 	for path := range c.tree.Paths() {
-		for slot := range c.tree.On(l) {
+		for slot := range c.tree.ServersOn(l) {
 			out = append(out, c.host(c.tree.First(l)+slot, path, Port(slot)))
 		}
 		if port, ok := upwards(c.tree, l, path); ok {
@@ -112,7 +112,7 @@ func (c computer) above(sw int) []Route {
 
 func (c computer) singlePath(sw, l int) []Route {
 	var hosts []Route
-	same := c.tree.On(l) > 0
+	same := c.tree.ServersOn(l) > 0
 	for dst := c.tree.First(l); dst < c.tree.First(l+1); dst++ {
 		ports := c.tables.Ports(routing.Switch(sw), dst)
 		if len(ports) > 0 {

@@ -74,7 +74,7 @@ func detours(t *topology.Tree, a Addresses, sw int) []Route {
 	first, count := t.Upward(sw)
 	used := make([]int, count)
 	for other := range t.Leaves() {
-		if other == sw || t.On(other) == 0 {
+		if other == sw || t.ServersOn(other) == 0 {
 			continue
 		}
 		candidates, taken := ways(t, sw, other)

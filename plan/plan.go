@@ -305,7 +305,7 @@ func (p *Plan) AllPaths() func(src, dst int) int {
 	for l := range p.Tree.Leaves() {
 		for dst := range n {
 			k := scheduler.None
-			if p.Tree.On(l) > 0 && leaf[dst] != l {
+			if p.Tree.ServersOn(l) > 0 && leaf[dst] != l {
 				k = p.Path(p.Tree.First(l), dst)
 			}
 			table[l*n+dst] = int32(k)

@@ -116,7 +116,7 @@ func reach(tables *routing.Tables, name string, cut [][2]int) error {
 	apart := pairSet(cut)
 	leaf := t.LeafOfRanks()
 	for l := range t.Leaves() {
-		if t.On(l) == 0 {
+		if t.ServersOn(l) == 0 {
 			continue
 		}
 		for dst := range t.Servers() {
@@ -124,7 +124,7 @@ func reach(tables *routing.Tables, name string, cut [][2]int) error {
 				continue
 			}
 			if err := tables.Walk(t.First(l), dst); err != nil {
-				e.pairs += t.On(l)
+				e.pairs += t.ServersOn(l)
 				e.first = cmp.Or(e.first, err)
 			}
 		}

@@ -15,7 +15,7 @@ func ftree(t *topology.Tree, ways []int32) {
 				live = append(live, k)
 			}
 		}
-		for slot := range t.On(b) {
+		for slot := range t.ServersOn(b) {
 			for l := range t.Leaves() {
 				way := &ways[l*t.Servers()+t.First(b)+slot]
 				*way = none
@@ -35,7 +35,7 @@ func search(t *topology.Tree) []int32 {
 	leaves := make([]int, 0, t.Leaves())
 	foundLeaf, foundSpine := make([]bool, t.Leaves()), make([]bool, t.Spines())
 	for l := range t.Leaves() {
-		if t.On(l) > 0 {
+		if t.ServersOn(l) > 0 {
 			leaves, foundLeaf[l] = append(leaves, l), true
 			break
 		}

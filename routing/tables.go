@@ -89,7 +89,7 @@ func (t *Tables) above(a, b, dst, way int) (ports []Port, first int, more bool) 
 		_, high := t.Tree.Ends(t.Tree.Cable(b, way/p, 0))
 		return t.Ports(Switch(high.Switch), dst), high.Port, true
 	}
-	if !t.Tree.Apart(a, b) {
+	if !t.Tree.AcrossPods(a, b) {
 		return nil, 0, false
 	}
 	return t.Ports(Switch(t.Tree.Above(a, way)), dst), t.Tree.PodLeaves(), true

@@ -68,7 +68,7 @@ func TreeTables(t *topology.Tree, engine string) (*Tables, error) {
 	}
 	tables := NewTables(engine, t)
 	for leaf := range t.Leaves() {
-		for slot := range t.On(leaf) {
+		for slot := range t.ServersOn(leaf) {
 			tables.Set(Switch(leaf), t.First(leaf)+slot, Port(slot))
 		}
 	}

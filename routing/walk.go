@@ -100,7 +100,7 @@ func (t *Tables) walk(sw Switch, dst int, seen []Switch) error {
 func (t *Tables) follow(sw Switch, p Port) (next Switch, host int, err error) {
 	tree := t.Tree
 	if leaf := int(sw); leaf < tree.Leaves() && int(p) < tree.Ports() {
-		if int(p) >= tree.On(leaf) {
+		if int(p) >= tree.ServersOn(leaf) {
 			return 0, -1, fmt.Errorf("%s port %d: no server there: %w", t.name(sw), p, ErrNoRoute)
 		}
 		return 0, tree.First(leaf) + int(p), nil

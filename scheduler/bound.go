@@ -185,7 +185,7 @@ func (c *byteCase) uplinks() {
 		for b := range leaves {
 			out += c.between[a*leaves+b]
 			in += c.between[b*leaves+a]
-			if t.Apart(a, b) {
+			if t.AcrossPods(a, b) {
 				ups[t.Pod(a)] += c.between[a*leaves+b]
 				downs[t.Pod(b)] += c.between[a*leaves+b]
 			}

@@ -16,13 +16,13 @@ func proven(t *topology.Tree, b scheduler.Bound) int {
 	case scheduler.KindServer:
 		most := 0
 		for l := range t.Leaves() {
-			if t.On(l) > 0 {
-				most = max(most, t.On(l)-1+servers(t, met(t, l)))
+			if t.ServersOn(l) > 0 {
+				most = max(most, t.ServersOn(l)-1+servers(t, met(t, l)))
 			}
 		}
 		return most
 	case scheduler.KindLeaf:
-		return quotient(t.On(b.Leaf)*servers(t, met(t, b.Leaf)), len(t.AliveSpines(b.Leaf)))
+		return quotient(t.ServersOn(b.Leaf)*servers(t, met(t, b.Leaf)), len(t.AliveSpines(b.Leaf)))
 	case scheduler.KindHall:
 		return needs(t, b.Leaf, b.Subset)
 	}
@@ -31,7 +31,7 @@ func proven(t *topology.Tree, b scheduler.Bound) int {
 		for l := range t.Leaves() {
 			for _, to := range met(t, l) {
 				if t.Pod(l) == b.Leaf && t.Pod(to) != b.Leaf {
-					out += t.On(l) * t.On(to)
+					out += t.ServersOn(l) * t.ServersOn(to)
 				}
 			}
 		}
@@ -57,7 +57,7 @@ func proven(t *topology.Tree, b scheduler.Bound) int {
 				}
 				least = min(least, w)
 			}
-			load += least * int64(t.On(from)*t.On(to))
+			load += least * int64(t.ServersOn(from)*t.ServersOn(to))
 		}
 	}
 	return quotient(int(load), int(sum))
@@ -67,7 +67,7 @@ func proven(t *topology.Tree, b scheduler.Bound) int {
 func met(t *topology.Tree, leaf int) []int {
 	var out []int
 	for l := range t.Leaves() {
-		if l != leaf && t.On(leaf) > 0 && t.On(l) > 0 && len(t.CommonSpines(leaf, l)) > 0 {
+		if l != leaf && t.ServersOn(leaf) > 0 && t.ServersOn(l) > 0 && len(t.CommonSpines(leaf, l)) > 0 {
 			out = append(out, l)
 		}
 	}
@@ -78,7 +78,7 @@ func met(t *topology.Tree, leaf int) []int {
 func servers(t *topology.Tree, leaves []int) int {
 	n := 0
 	for _, l := range leaves {
-		n += t.On(l)
+		n += t.ServersOn(l)
 	}
 	return n
 }
@@ -91,7 +91,7 @@ func needs(t *topology.Tree, leaf int, set []int) int {
 			spines[k] = true
 		}
 	}
-	return quotient(t.On(leaf)*servers(t, set), len(spines))
+	return quotient(t.ServersOn(leaf)*servers(t, set), len(spines))
 }
 
 // quotient returns a/b, rounded up.

@@ -64,7 +64,7 @@ func wrongPath(t *topology.Tree, pinned bool, m scheduler.Message, a, b int) err
 		}
 	case m.Spine < 0 || m.Spine >= t.Spines() || !t.Alive(a, m.Spine) || !t.Alive(b, m.Spine):
 		return fmt.Errorf("%+v: the spine is not alive at leaf%d and leaf%d", m, a, b)
-	case !t.Apart(a, b) && t.Cables() == 1:
+	case !t.AcrossPods(a, b) && t.Cables() == 1:
 		if m.Top != scheduler.None {
 			return fmt.Errorf("%+v: a top switch within a pod", m)
 		}

@@ -40,7 +40,7 @@ func ForsClosed(t *topology.Tree, o Options) (*Schedule, error) {
 	}
 	p.fillLine()
 	if !p.within() {
-		return p.lifted(name, t, live, o), nil
+		return p.filled(name, t, live, o), nil
 	}
 	return p.schedule(name, t.Shape, func(_ int, h transfer) int { return live[h.line] }), nil
 }
@@ -122,10 +122,10 @@ func (s *occupied) put(phase, a, b int) {
 	s.send[phase*s.m0+a], s.recv[phase*s.m0+b] = m, m
 }
 
-// lifted keeps the leaves, phases and spines of a line. It fills every phase up with messages
+// filled keeps the leaves, phases and spines of a line. It fills every phase up with messages
 // within each leaf and chooses the servers anew. It needs max(S-1, phases of the line): S-1 phases
 // have n(n-1) places for messages within a leaf, and lift removes the self messages.
-func (p *pattern) lifted(name string, t *topology.Tree, live []int, o Options) *Schedule {
+func (p *pattern) filled(name string, t *topology.Tree, live []int, o Options) *Schedule {
 	f := fattree.New(t)
 	f.Part()
 	out := slots.New(t.Servers(), max(t.Servers()-1, p.phases))

@@ -80,7 +80,7 @@ func dropped(t *testing.T, tr *topology.Tree) {
 // silent reports whether no two servers can reach each other.
 func silent(t *topology.Tree) bool {
 	for l := range t.Leaves() {
-		if t.On(l) > 1 || len(met(t, l)) > 0 {
+		if t.ServersOn(l) > 1 || len(met(t, l)) > 0 {
 			return false
 		}
 	}

@@ -19,7 +19,7 @@ func LinearShift(t *topology.Tree) *Schedule {
 	if t.Divided() {
 		return shiftRoles(t)
 	}
-	if f := shiftOf(t, false, tabled); f != nil {
+	if f := shiftOf(t, false, tableServers); f != nil {
 		return f.schedule(schedules.LinearShift)
 	}
 	n := t.Servers()

@@ -182,19 +182,19 @@ func leastLoad(tr *topology.Tree) int {
 		case leaf == tr.Leaves():
 			best = min(best, slices.Max(load))
 			return
-		case tr.Leaf(dst) == leaf || tr.On(leaf) == 0:
+		case tr.Leaf(dst) == leaf || tr.ServersOn(leaf) == 0:
 			place(leaf, dst+1)
 			return
 		}
 		for _, k := range tr.CommonSpines(leaf, tr.Leaf(dst)) {
 			up, down := tr.Up(leaf, k), tr.Down(tr.Leaf(dst), k)
-			load[up] += tr.On(leaf)
-			load[down] += tr.On(leaf)
+			load[up] += tr.ServersOn(leaf)
+			load[down] += tr.ServersOn(leaf)
 			if max(load[up], load[down]) < best {
 				place(leaf, dst+1)
 			}
-			load[up] -= tr.On(leaf)
-			load[down] -= tr.On(leaf)
+			load[up] -= tr.ServersOn(leaf)
+			load[down] -= tr.ServersOn(leaf)
 		}
 	}
 	place(0, 0)

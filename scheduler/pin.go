@@ -33,7 +33,7 @@ func Pin(s *Schedule, t *topology.Tree, o Options) (*Schedule, error) {
 	if n := t.Servers(); s.Ranks != n {
 		return nil, fmt.Errorf("schedule %s has %d servers, %s has %d", s.Name, s.Ranks, t.Notation(), n)
 	}
-	if f := shiftOf(t, true, tabled); s.closed != nil && f != nil {
+	if f := shiftOf(t, true, tableServers); s.closed != nil && f != nil {
 		return f.schedule(s.Name), nil
 	}
 	table := s.tableOf()

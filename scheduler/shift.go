@@ -19,17 +19,17 @@ type shift struct {
 	pinned bool
 }
 
-// tabled is up to how many servers a schedule has a table of pairs, although a closed form would do.
-const tabled = 1 << 12
+// tableServers is up to how many servers a schedule has a table of pairs, although a closed form would do.
+const tableServers = 1 << 12
 
 // shiftOf returns the closed form of linear shift on a tree of so many servers; nil: it has none, or a table will do.
 func shiftOf(t *topology.Tree, pinned bool, beyond int) *shift {
-	f := &shift{tree: t, fill: t.On(0), pinned: pinned}
+	f := &shift{tree: t, fill: t.ServersOn(0), pinned: pinned}
 	if t.Servers() <= beyond || t.Servers() > MaxServers || t.Divided() || len(t.Dead()) > 0 || t.Cables()*t.Spines() < f.fill || t.Levels() == 3 && t.Tops() < t.PodLeaves() {
 		return nil
 	}
 	for leaf := range t.Leaves() {
-		if t.On(leaf) != f.fill {
+		if t.ServersOn(leaf) != f.fill {
 			return nil
 		}
 		for range f.fill {
@@ -59,7 +59,7 @@ func (f *shift) way(src, dst int) slots.Way {
 	switch {
 	case t.Cables() > 1:
 		w.Top = t.Lane(place/t.Spines(), place/t.Spines())
-	case t.Levels() == 3 && t.Apart(a, b):
+	case t.Levels() == 3 && t.AcrossPods(a, b):
 		w.Top = b % t.PodLeaves()
 	}
 	return w
@@ -118,7 +118,7 @@ func (s *Schedule) Whole(path func(src, dst int) int) bool {
 
 // shifted returns FORS of a large tree that is whole, with its bound; nil: it is not.
 func shifted(t *topology.Tree) (*Schedule, Bound) {
-	f := shiftOf(t, true, tabled)
+	f := shiftOf(t, true, tableServers)
 	if f == nil {
 		return nil, Bound{}
 	}

@@ -47,14 +47,14 @@ func (v *Live) PathAlive(a, b, path int) bool {
 	if up, down := v.w.LaneCables(top); !v.CableAlive(a, k, up) || !v.CableAlive(b, k, down) {
 		return false
 	}
-	return !v.s.Apart(a, b) || v.TopAlive(v.s.Pod(a), k, top) && v.TopAlive(v.s.Pod(b), k, top)
+	return !v.s.AcrossPods(a, b) || v.TopAlive(v.s.Pod(a), k, top) && v.TopAlive(v.s.Pod(b), k, top)
 }
 
 // LivePaths returns the live paths between two different leaves, rising; within a pod one for each
 // plane. With parallel cables all lanes count.
 func (v *Live) LivePaths(a, b int) []int {
 	n := v.s.spines
-	if v.s.Apart(a, b) || v.s.cables > 1 {
+	if v.s.AcrossPods(a, b) || v.s.cables > 1 {
 		n = v.w.Paths()
 	}
 	var out []int

@@ -49,8 +49,8 @@ func (s *Shape) PodLeaves() int { return s.leaves / s.pods }
 
 func (s *Shape) Pod(leaf int) int { return leaf / (s.leaves / s.pods) }
 
-// Apart reports whether two leaves are in different pods of three levels.
-func (s *Shape) Apart(a, b int) bool { return s.Pod(a) != s.Pod(b) }
+// AcrossPods reports whether two leaves are in different pods of three levels.
+func (s *Shape) AcrossPods(a, b int) bool { return s.Pod(a) != s.Pod(b) }
 
 // Tops returns the number of top switches in a plane; 0 on two levels.
 func (s *Shape) Tops() int { return s.tops }
@@ -84,8 +84,8 @@ func (s *Shape) links() int { return (s.leaves*s.cables + s.pods*s.tops) * s.spi
 // Servers returns S, the number of servers present.
 func (s *Shape) Servers() int { return s.first[s.leaves] }
 
-// On returns the number of servers present on a leaf.
-func (s *Shape) On(leaf int) int { return s.fill[leaf] }
+// ServersOn returns the number of servers present on a leaf.
+func (s *Shape) ServersOn(leaf int) int { return s.fill[leaf] }
 
 // Fill returns the number of servers on each leaf.
 func (s *Shape) Fill() []int { return slices.Clone(s.fill) }

@@ -59,8 +59,8 @@ func (w Wires) Back(path int) int {
 	return w.PathOf(spine, w.Lane(down, up))
 }
 
-// Backs returns Back of each path, nil if each path is its own Back.
-func (w Wires) Backs() (back []int) {
+// BackPaths returns Back of each path, nil if each path is its own Back.
+func (w Wires) BackPaths() (back []int) {
 	for path := range w.Paths() {
 		if w.s.cables > 1 {
 			back = append(back, w.Back(path))
@@ -82,7 +82,7 @@ func (w Wires) SpineTop(path int) (spine, top int) {
 // switch where the leaves are in different pods, or its lane where cables are parallel, else -1.
 func (w Wires) Through(a, b, path int) (spine, top int) {
 	spine, top = w.SpineTop(path)
-	if w.s.cables == 1 && !w.s.Apart(a, b) {
+	if w.s.cables == 1 && !w.s.AcrossPods(a, b) {
 		top = -1
 	}
 	return spine, top
@@ -92,7 +92,7 @@ func (w Wires) Through(a, b, path int) (spine, top int) {
 func (w Wires) PathLinks(a, b, path int) []Link {
 	k, top := w.SpineTop(path)
 	out := []Link{w.FirstLink(a, path)}
-	if w.s.Apart(a, b) {
+	if w.s.AcrossPods(a, b) {
 		out = append(out, Link{Leaf: w.s.Pod(a), Spine: k, Above: true, Top: top}, Link{Leaf: w.s.Pod(b), Spine: k, Above: true, Top: top})
 	}
 	return append(out, w.LastLink(b, path))
@@ -296,7 +296,7 @@ func (w Wires) Between(to []Wire, a, b, path int) []Wire {
 	spine, top := w.SpineTop(path)
 	i, j := w.LaneCables(top)
 	to = append(to, w.Up(a, spine)+Wire(2*i))
-	if w.s.Apart(a, b) {
+	if w.s.AcrossPods(a, b) {
 		to = append(to, w.TopUp(w.s.Pod(a), spine, top), w.TopDown(w.s.Pod(b), spine, top))
 	}
 	return append(to, w.Down(b, spine)+Wire(2*j))

@@ -83,7 +83,7 @@ func TestPathsOfAllLevels(t *testing.T) {
 						t.Fatalf("%s: path %d comes back as %d", tree.Notation(), path, back)
 					}
 				}
-				if live := tree.LivePaths(a, b); len(live) != tree.Paths() && (tree.Apart(a, b) || len(live) != tree.Spines()) {
+				if live := tree.LivePaths(a, b); len(live) != tree.Paths() && (tree.AcrossPods(a, b) || len(live) != tree.Spines()) {
 					t.Errorf("%s: %d paths from leaf%d to leaf%d", tree.Notation(), len(live), a, b)
 				}
 			}
@@ -109,7 +109,7 @@ func joins(t *testing.T, tree *topology.Tree, src, dst, path int) {
 		broken, err := tree.Without(l)
 		expect.MustTrue(t, err == nil && !broken.PathAlive(a, b, path) && tree.PathAlive(a, b, path),
 			"%s: path %d is alive without %s: %v", tree.Notation(), path, l, err)
-		expect.MustFalse(t, tree.Apart(a, b) && slices.Contains(broken.LivePaths(a, b), path),
+		expect.MustFalse(t, tree.AcrossPods(a, b) && slices.Contains(broken.LivePaths(a, b), path),
 			"%s: path %d is among the live ones without %s", tree.Notation(), path, l)
 	}
 	want = append(want, fmt.Sprintf("%s-leaf%d down", tree.ServerName(dst), b))
@@ -159,7 +159,7 @@ func TestBack(t *testing.T) {
 			there, back := tree.PathLinks(0, 1, path), tree.PathLinks(1, 0, tree.Back(path))
 			slices.Reverse(back)
 			expect.True(t, slices.Equal(there, back), "%s, path %d: there %v, back %v", tree.Notation(), path, there, back)
-			expect.True(t, tree.Cables() == 1 && tree.Backs() == nil || tree.Backs()[path] == tree.Back(path), "%s: %v", tree.Notation(), tree.Backs())
+			expect.True(t, tree.Cables() == 1 && tree.BackPaths() == nil || tree.BackPaths()[path] == tree.Back(path), "%s: %v", tree.Notation(), tree.BackPaths())
 		}
 		expect.Equal(t, tree.Back(-1), -1, "the path that tables choose")
 	}

@@ -121,7 +121,7 @@ func WritePlaces(w io.Writer, s *scenario.Scenario, cabled Cabled) error {
 		return proc.Usage(err)
 	}
 	for leaf := range s.Tree.Leaves() {
-		if on := servers[s.Tree.First(leaf):][:s.Tree.On(leaf)]; len(on) > 0 {
+		if on := servers[s.Tree.First(leaf):][:s.Tree.ServersOn(leaf)]; len(on) > 0 {
 			fmt.Fprintf(w, "  leaf%d: %s\n", leaf, hostlist.Compress(lists.Map(on, host.Server.Name)))
 		}
 	}

@@ -99,7 +99,7 @@ func (b *Batch) addresses(n companion.Node) []address {
 		iface := companion.PeerName(t, n, companion.Port(port))
 		if l, upper, ok := t.LinkAt(int(n), port); ok {
 			out = append(out, address{iface, netip.PrefixFrom(b.addr.Cable(l, upper), 31), "cable"})
-		} else if port < t.On(int(n)) {
+		} else if port < t.ServersOn(int(n)) {
 			out = append(out, address{iface, netip.PrefixFrom(gateway, 32), "gateway"})
 		}
 	}

@@ -276,7 +276,7 @@ func LeafOf(tree *topology.Shape, text string) (leaf int, ok bool) {
 		}
 	}
 	for leaf := range tree.Leaves() {
-		if tree.On(leaf) > 0 && slices.Contains(have, tree.ServerName(tree.First(leaf))) && slices.Contains(have, Spine(0)) {
+		if tree.ServersOn(leaf) > 0 && slices.Contains(have, tree.ServerName(tree.First(leaf))) && slices.Contains(have, Spine(0)) {
 			return leaf, true
 		}
 	}

@@ -144,7 +144,7 @@ func FaultAdaptivePhases(t *topology.Tree) int {
 	s := t.Servers()
 	most := s
 	for l := range t.Leaves() {
-		n := t.On(l)
+		n := t.ServersOn(l)
 		most = max(most, ceilDiv(n*(s-n), max(1, len(t.AliveSpines(l)))))
 	}
 	return most

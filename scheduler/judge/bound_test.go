@@ -144,7 +144,7 @@ func randomWeights(tr *topology.Tree, rng *rand.Rand) (ws []weight, phases int) 
 			for _, k := range tr.CommonSpines(a, b) {
 				least = min(least, y[fmt.Sprintf("leaf%d-spine%d up", a, k)]+y[fmt.Sprintf("leaf%d-spine%d down", b, k)])
 			}
-			load.Add(load, big.NewRat(int64(tr.On(a)*tr.On(b))*least, sum))
+			load.Add(load, big.NewRat(int64(tr.ServersOn(a)*tr.ServersOn(b))*least, sum))
 		}
 	}
 	for big.NewRat(int64(phases), 1).Cmp(load) < 0 {

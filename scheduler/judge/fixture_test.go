@@ -53,12 +53,12 @@ func (d *draft) state() *draft {
 		}
 	}
 	for l := range d.tree.Leaves() {
-		if d.tree.On(l) > 0 {
-			raise(d.tree.On(l)-1+d.partners(l), "server")
+		if d.tree.ServersOn(l) > 0 {
+			raise(d.tree.ServersOn(l)-1+d.partners(l), "server")
 		}
 	}
 	for l := range d.tree.Leaves() {
-		if out, live := d.tree.On(l)*d.partners(l), len(d.tree.AliveSpines(l)); out > 0 {
+		if out, live := d.tree.ServersOn(l)*d.partners(l), len(d.tree.AliveSpines(l)); out > 0 {
 			raise((out+live-1)/live, fmt.Sprintf("leaf%d", l))
 		}
 	}
@@ -75,7 +75,7 @@ func (d *draft) state() *draft {
 func (d *draft) partners(l int) (n int) {
 	for b := range d.tree.Leaves() {
 		if b != l && !d.isCut(l, b) {
-			n += d.tree.On(b)
+			n += d.tree.ServersOn(b)
 		}
 	}
 	return n
@@ -89,7 +89,7 @@ func (d *draft) leaving(pod int) (n int) {
 	for a := range d.tree.Leaves() {
 		for b := range d.tree.Leaves() {
 			if d.tree.Pod(a) == pod && d.tree.Pod(b) != pod && !d.isCut(a, b) {
-				n += d.tree.On(a) * d.tree.On(b)
+				n += d.tree.ServersOn(a) * d.tree.ServersOn(b)
 			}
 		}
 	}

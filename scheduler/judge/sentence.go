@@ -49,7 +49,7 @@ func (x absent) String() string {
 		return fmt.Sprintf("no server%d: %s has server0..server%d", x.position, x.tree.Notation(), len(x.seats)-1)
 	}
 	leaf, slot := int(x.position)/x.tree.Ports(), int(x.position)%x.tree.Ports()
-	return fmt.Sprintf("no server%d: it would sit in slot %d of leaf%d, where the fill puts %d servers", x.position, slot, leaf, x.tree.On(leaf))
+	return fmt.Sprintf("no server%d: it would sit in slot %d of leaf%d, where the fill puts %d servers", x.position, slot, leaf, x.tree.ServersOn(leaf))
 }
 
 // String names the phase in which the pair of a message met first. O(messages).

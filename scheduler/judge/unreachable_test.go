@@ -25,7 +25,7 @@ func TestUnreachable(t *testing.T) {
 		tried++
 		out := 0
 		for _, p := range d.cut {
-			out += 2 * d.tree.On(p[0]) * d.tree.On(p[1])
+			out += 2 * d.tree.ServersOn(p[0]) * d.tree.ServersOn(p[1])
 		}
 		r := judged(t, d.text(), judge.Options{Bound: true})
 		expect.MustTrue(t, r.Valid && r.LeftOut == out && r.Messages+out == d.tree.Servers()*(d.tree.Servers()-1), "valid plan: %+v\n%s", r, d.text())
@@ -44,7 +44,7 @@ func unlisted(t *testing.T, d *draft, rng *rand.Rand) {
 	i := rng.IntN(len(c.cut))
 	p := c.cut[i]
 	c.cut = slices.Delete(slices.Clone(c.cut), i, i+1)
-	want := map[judge.Kind]int{judge.MissingMessage: 2 * d.tree.On(p[0]) * d.tree.On(p[1])}
+	want := map[judge.Kind]int{judge.MissingMessage: 2 * d.tree.ServersOn(p[0]) * d.tree.ServersOn(p[1])}
 	r := judged(t, c.text(), judge.Options{First: 1000})
 	expect.MustTrue(t, maps.Equal(r.Counts, want) && len(r.Offences) == r.Total, "unlisted pair %v: %v, want %v\n%s", p, r.Counts, want, c.text())
 }

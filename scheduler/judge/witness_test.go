@@ -93,13 +93,13 @@ func TestRandomHalls(t *testing.T) {
 				spines[k] = true
 			}
 			if !d.isCut(leaf, b) {
-				m += d.tree.On(b)
+				m += d.tree.ServersOn(b)
 			}
 		}
 		if m == 0 {
 			continue
 		}
-		phases := (d.tree.On(leaf)*m + len(spines) - 1) / len(spines)
+		phases := (d.tree.ServersOn(leaf)*m + len(spines) - 1) / len(spines)
 		expect.MustTrue(t, d.phases >= phases, "a plan of %d phases, but hall%d %v proves %d\n%s", d.phases, leaf, names, phases, d.text())
 		for more := range 2 {
 			d.bound = fmt.Sprintf("%d hall%d %s", phases+more, leaf, strings.Join(names, ","))
@@ -164,7 +164,7 @@ func fractions(d *draft, y map[string]int64, sum int64) (phases int) {
 				}
 				least = min(least, w)
 			}
-			load.Add(load, big.NewRat(int64(d.tree.On(a)*d.tree.On(b))*least, sum))
+			load.Add(load, big.NewRat(int64(d.tree.ServersOn(a)*d.tree.ServersOn(b))*least, sum))
 		}
 	}
 	for big.NewRat(int64(phases), 1).Cmp(load) < 0 {

@@ -57,7 +57,7 @@ func together(name string, n *network.Network, parts [][]int, compute func(*netw
 // leaves that reach no other.
 func parts(t *topology.Shape, n *network.Network) [][]int {
 	return slices.DeleteFunc(n.SwitchParts(), func(part []int) bool {
-		loaded := lists.CountIf(part, func(sw int) bool { return sw < t.Leaves() && t.On(sw) > 0 })
+		loaded := lists.CountIf(part, func(sw int) bool { return sw < t.Leaves() && t.ServersOn(sw) > 0 })
 		return loaded < 2
 	})
 }
@@ -67,7 +67,7 @@ func parts(t *topology.Shape, n *network.Network) [][]int {
 func local(tables *routing.Tables) {
 	t := tables.Tree
 	for l := range t.Leaves() {
-		for slot := range t.On(l) {
+		for slot := range t.ServersOn(l) {
 			tables.Set(routing.Switch(l), t.First(l)+slot, routing.Port(slot))
 		}
 	}

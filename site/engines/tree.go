@@ -90,11 +90,11 @@ func ToTables(t *topology.Tree, l *lft.Tables) (*routing.Tables, error) {
 // for reuse.
 func direct(t *topology.Tree, l *lft.Tables, dst, lid int, path []network.End) ([]network.End, error) {
 	for leaf := range t.Leaves() {
-		if t.On(leaf) == 0 {
+		if t.ServersOn(leaf) == 0 {
 			continue
 		}
 		src, most := t.First(leaf), 3 // switches
-		if t.Apart(leaf, t.Leaf(dst)) {
+		if t.AcrossPods(leaf, t.Leaf(dst)) {
 			most = 5
 		}
 		if path, _ = l.AppendRoute(path[:0], network.Node(src), lid); len(path) > most {

@@ -104,8 +104,8 @@ func (p *Placement) order(t *topology.Tree, hosts []string) ([]string, error) {
 		if i >= 0 {
 			have = on[i]
 		}
-		if len(have) != t.On(leaf) {
-			wrong = append(wrong, p.mismatch(leaf, i, have, t.On(leaf)))
+		if len(have) != t.ServersOn(leaf) {
+			wrong = append(wrong, p.mismatch(leaf, i, have, t.ServersOn(leaf)))
 		}
 		byRank = append(byRank, have...)
 	}
@@ -223,7 +223,7 @@ func (p *Placement) usedLeaves(t *topology.Shape, on [][]string) ([]int, error) 
 	next, want := 0, 0
 	for leaf := range leaves {
 		leaves[leaf] = -1
-		if t.On(leaf) == 0 {
+		if t.ServersOn(leaf) == 0 {
 			continue
 		}
 		if want++; next < len(used) {

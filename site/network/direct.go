@@ -46,7 +46,7 @@ func MatchPlan(t *topology.Tree, n *Network) (*Places, error) {
 		return nil, err
 	}
 	for l := range t.Leaves() {
-		if t.On(l) > q.Tree.On(l) {
+		if t.ServersOn(l) > q.Tree.ServersOn(l) {
 			return nil, err
 		}
 	}

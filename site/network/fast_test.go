@@ -107,7 +107,7 @@ func TestCapacitiesAreKept(t *testing.T) {
 // leafBound is what the messages of a leaf for others need, over the rates of its cables.
 func leafBound(n *network.Network, p *network.Places) (most float64) {
 	for l := range p.Tree.Leaves() {
-		sum, on := 0.0, p.Tree.On(l)
+		sum, on := 0.0, p.Tree.ServersOn(l)
 		for _, c := range n.SwitchCables() {
 			if c.A.Node == p.Node(l) || c.B.Node == p.Node(l) {
 				sum += n.Rate(c.A) / 100e9

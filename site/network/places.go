@@ -413,10 +413,10 @@ func (p *Places) hostsByOrder() error {
 			continue
 		}
 		own := n.HostsOn(s)
-		if len(own) < t.On(l) {
-			return fmt.Errorf("%s has %d hosts, leaf%d of the plan has %d servers", n.info[s].Name, len(own), l, t.On(l))
+		if len(own) < t.ServersOn(l) {
+			return fmt.Errorf("%s has %d hosts, leaf%d of the plan has %d servers", n.info[s].Name, len(own), l, t.ServersOn(l))
 		}
-		p.Host = append(p.Host, own[:t.On(l)]...)
+		p.Host = append(p.Host, own[:t.ServersOn(l)]...)
 	}
 	return nil
 }
@@ -489,7 +489,7 @@ func (p *Places) Port(sw, port int) uint8 {
 		return p.Down(l)
 	case ok:
 		return p.Up(l)
-	case sw < p.Tree.Leaves() && port < p.Tree.On(sw):
+	case sw < p.Tree.Leaves() && port < p.Tree.ServersOn(sw):
 		return p.net.Leaf(p.Host[p.Tree.First(sw)+port]).Port
 	}
 	return 0

@@ -28,9 +28,9 @@ type stack struct {
 	why    string          // what is in the way where that is not so, "": cables carry different numbers of messages
 }
 
-// A story is a plane before it is divided: a switch of each pod, by index or -1, and the top switches
+// A plane is a switch of each pod, by index or -1, and the top switches
 // that cables join these with.
-type story struct {
+type plane struct {
 	middle []int
 	tops   []int
 	group  int        // planes with the same top switches have one number
@@ -48,11 +48,11 @@ type bundle struct {
 // A stacker finds a stack.
 type stacker struct {
 	*Places
-	f       *finder
-	pods    [][]int // leaves, by index
-	leaves  int     // of the largest pod
-	stories []*story
-	join    []int // by joint; nil: none
+	f      *finder
+	pods   [][]int // leaves, by index
+	leaves int     // of the largest pod
+	planes []*plane
+	join   []int // by joint; nil: none
 }
 
 // stacked returns the tree of three levels as they were built.
@@ -66,11 +66,11 @@ func stacked(n *Network, rate float64) (*Places, error) {
 	}
 	s := &stacker{Places: &Places{net: n, rate: rate, lanes: true, usual: 1, stack: &stack{exact: true, each: true}}, f: f}
 	s.findPods()
-	s.findStories()
-	for _, x := range s.stories {
+	s.findPlanes()
+	for _, x := range s.planes {
 		s.measure(x)
 	}
-	for _, x := range s.stories {
+	for _, x := range s.planes {
 		s.even(x)
 	}
 	p, err := s.best()
@@ -84,21 +84,21 @@ func stacked(n *Network, rate float64) (*Places, error) {
 // best returns the tree with the least bound, where leaves differ in lanes: then it matters which lane gets
 // which top switches.
 func (s *stacker) best() (best *Places, err error) {
-	deals, least := []deal{inTurn}, 0
-	for _, x := range s.stories {
+	divisions, least := []division{inTurn}, 0
+	for _, x := range s.planes {
 		if w := s.wants(x, whole); w[0] > w[len(w)-1] {
-			deals = []deal{share, whole, inTurn}
+			divisions = []division{share, whole, inTurn}
 		}
 	}
 	if len(s.f.of(1)) > maxLeaves {
-		deals = deals[:1]
+		divisions = divisions[:1]
 	}
-	for _, d := range deals {
+	for _, d := range divisions {
 		try, own := s.another()
 		if err := try.tree(d); err != nil {
 			return nil, err
 		}
-		if len(deals) == 1 {
+		if len(divisions) == 1 {
 			return s.rejoined(own), nil
 		}
 		if bound := scheduler.LowerBound(own.Tree, scheduler.Options{}).Phases; best == nil || bound < least {
@@ -123,7 +123,7 @@ func (s *stacker) rejoined(p *Places) *Places {
 	if s.stack.exact || p.Tree.Servers() > maxJoined || bound.Kind != scheduler.KindLP || p.Tree.Connected() != nil {
 		return p
 	}
-	kept, best := make([]int, 3*len(s.stories)*joints*joints), p
+	kept, best := make([]int, 3*len(s.planes)*joints*joints), p
 	for range joinings {
 		try, own := s.another()
 		try.join = slices.Clone(kept)
@@ -155,22 +155,22 @@ const (
 
 // joint returns an offset: of the first lane of a leaf (kind 0) or of a switch above a leaf (1), or of the plane of a
 // top switch (2). a and b say which.
-func (s *stacker) joint(x *story, kind, a, b int) int {
+func (s *stacker) joint(x *plane, kind, a, b int) int {
 	if s.join == nil {
 		return 0
 	}
-	return s.join[((slices.Index(s.stories, x)*3+kind)*joints+a%joints)*joints+b%joints]
+	return s.join[((slices.Index(s.planes, x)*3+kind)*joints+a%joints)*joints+b%joints]
 }
 
 // maxLeaves is the most leaves with which several trees are tried.
 const maxLeaves = 256
 
-// A deal says how top switches are dealt to the lanes of a story: by the messages of two leaves, as if all
-// took this story, or their share of its lanes, or in turn.
-type deal int
+// A division says how top switches are given to the lanes of a plane: by the messages of two leaves, as if all
+// took this plane, or their share of its lanes, or in turn.
+type division int
 
 const (
-	inTurn deal = iota
+	inTurn division = iota
 	whole
 	share
 )
@@ -194,9 +194,9 @@ func (s *stacker) podOf(i int) int {
 	return slices.IndexFunc(s.pods, func(own []int) bool { return s.f.pods.root(Node(own[0])) == r })
 }
 
-// findStories finds the planes. Switches of one pod with cables to the same top switches are in planes
+// findPlanes finds the planes. Switches of one pod with cables to the same top switches are in planes
 // of their own, in their order; one without cables to top switches takes a place that its pod lacks.
-func (s *stacker) findStories() {
+func (s *stacker) findPlanes() {
 	joined := newForest(s.f.n.Switches())
 	for _, i := range s.f.of(3) {
 		for _, j := range s.f.near.of(i) {
@@ -208,36 +208,36 @@ func (s *stacker) findStories() {
 	for _, i := range s.f.of(2) {
 		root := joined.root(Node(i))
 		if g := slices.IndexFunc(tops, func(top []int) bool { return joined.root(Node(top[0])) == root }); g >= 0 {
-			s.put(i, func(x *story) bool { return x.group == g }, story{tops: tops[g], group: g})
+			s.put(i, func(x *plane) bool { return x.group == g }, plane{tops: tops[g], group: g})
 		} else {
 			loose = append(loose, i)
 		}
 	}
 	for _, i := range loose {
-		s.put(i, func(*story) bool { return true }, story{group: -1})
+		s.put(i, func(*plane) bool { return true }, plane{group: -1})
 	}
 	for q, own := range s.pods {
-		n := lists.CountIf(s.stories, func(x *story) bool { return x.middle[q] >= 0 })
-		if n < len(s.stories) {
-			s.note("the pod of %s has %s above its leaves, all pods together %d planes", s.f.name(own[0]), show.Plural(n, "switch", "switches"), len(s.stories))
+		n := lists.CountIf(s.planes, func(x *plane) bool { return x.middle[q] >= 0 })
+		if n < len(s.planes) {
+			s.note("the pod of %s has %s above its leaves, all pods together %d planes", s.f.name(own[0]), show.Plural(n, "switch", "switches"), len(s.planes))
 		}
 	}
 }
 
 // put places a switch of a pod into the first fitting plane where the pod has none, or into a new one.
-func (s *stacker) put(i int, fits func(*story) bool, fresh story) {
+func (s *stacker) put(i int, fits func(*plane) bool, fresh plane) {
 	q := s.podOf(i)
-	k := slices.IndexFunc(s.stories, func(x *story) bool { return fits(x) && x.middle[q] < 0 })
+	k := slices.IndexFunc(s.planes, func(x *plane) bool { return fits(x) && x.middle[q] < 0 })
 	if k < 0 {
-		k = len(s.stories)
+		k = len(s.planes)
 		fresh.middle = slices.Repeat([]int{-1}, len(s.pods))
-		s.stories = append(s.stories, &fresh)
+		s.planes = append(s.planes, &fresh)
 	}
-	s.stories[k].middle[q] = i
+	s.planes[k].middle[q] = i
 }
 
 // measure counts the cables of a plane.
-func (s *stacker) measure(x *story) {
+func (s *stacker) measure(x *plane) {
 	for q, own := range s.pods {
 		low, high := make([]bundle, s.leaves), make([]bundle, len(x.tops))
 		for i, leaf := range own {
@@ -285,8 +285,8 @@ func most(rows [][]bundle, at int) (lanes, count int) {
 // even notes whether planes of a lane each carry what an undivided plane does: leaves have all lanes or
 // none, and so have switches of pods to each top switch, and each plane has as many. Otherwise all cables
 // must be there, as they must where top switches join several planes, which are then alike.
-func (s *stacker) even(x *story) {
-	meshed := slices.ContainsFunc(s.stories, func(y *story) bool { return y != x && y.group == x.group && x.group >= 0 })
+func (s *stacker) even(x *plane) {
+	meshed := slices.ContainsFunc(s.planes, func(y *plane) bool { return y != x && y.group == x.group && x.group >= 0 })
 	full, whole, all := true, !meshed, 0
 	for t := range x.tops {
 		lanes, _ := most(x.high, t)
@@ -298,7 +298,7 @@ func (s *stacker) even(x *story) {
 			whole = whole && (n == lanes || n == 0)
 		}
 	}
-	for _, y := range s.stories {
+	for _, y := range s.planes {
 		full = full && (y.lanes == x.lanes || y.group != x.group || x.group < 0)
 	}
 	for q, own := range s.pods {
@@ -316,23 +316,23 @@ func (s *stacker) even(x *story) {
 	s.stack.exact, s.stack.each = s.stack.exact && (whole || full), s.stack.each && whole && low <= 1 && high <= 1
 }
 
-// A plane is one lane of a story, with its top switches.
-type plane struct {
-	*story
+// A layer is one lane of a plane, with its top switches: a plane of the tree.
+type layer struct {
+	*plane
 	nr   int
 	tops []rung
 }
 
-// A rung is a top switch of a story, by its place there, and which of the messages to it.
+// A rung is a top switch of a plane, by its place there, and which of the messages to it.
 type rung struct{ at, nr int }
 
-// divide gives the lanes of a story the messages to its top switches, each to the lane with the most messages
+// divide gives the lanes of a plane the messages to its top switches, each to the lane with the most messages
 // between pods for those that it has: in turn where leaves are alike. Those that only one pod can send go
 // last.
-func (s *stacker) divide(x *story, d deal) []plane {
-	out, wants := make([]plane, max(1, x.lanes)), s.wants(x, d)
+func (s *stacker) divide(x *plane, d division) []layer {
+	out, wants := make([]layer, max(1, x.lanes)), s.wants(x, d)
 	for nr := range out {
-		out[nr] = plane{story: x, nr: nr}
+		out[nr] = layer{plane: x, nr: nr}
 	}
 	var last []rung
 	for at := range x.tops {
@@ -365,7 +365,7 @@ func (s *stacker) divide(x *story, d deal) []plane {
 }
 
 // having returns how many pods have a rung.
-func (s *stacker) having(x *story, r rung) (n int) {
+func (s *stacker) having(x *plane, r rung) (n int) {
 	for q := range s.pods {
 		if r.nr < len(x.high[q][r.at].lanes) {
 			n++
@@ -374,9 +374,9 @@ func (s *stacker) having(x *story, r rung) (n int) {
 	return n
 }
 
-// wants returns how many messages between pods each lane of a story has, at least one. Two leaves take the
+// wants returns how many messages between pods each lane of a plane has, at least one. Two leaves take the
 // lanes that both have; those of leaves with few lanes go first, and others where the fewest are.
-func (s *stacker) wants(x *story, d deal) []float64 {
+func (s *stacker) wants(x *plane, d division) []float64 {
 	out := slices.Repeat([]float64{1}, max(1, x.lanes))
 	if d == inTurn {
 		return out
@@ -386,9 +386,9 @@ func (s *stacker) wants(x *story, d deal) []float64 {
 		for r := range q {
 			for i, a := range s.pods[q] {
 				for j, b := range s.pods[r] {
-					both := func(x *story) int { return min(len(x.low[q][i].lanes), len(x.low[r][j].lanes)) }
+					both := func(x *plane) int { return min(len(x.low[q][i].lanes), len(x.low[r][j].lanes)) }
 					n, all := both(x), 0
-					for _, y := range s.stories {
+					for _, y := range s.planes {
 						if d == share || x == y {
 							all += both(y)
 						}
@@ -423,19 +423,19 @@ func fill(levels []float64, amount float64) {
 }
 
 // tree makes the tree of the planes and joins its links with cables.
-func (s *stacker) tree(d deal) (err error) {
-	var planes []plane
+func (s *stacker) tree(d division) (err error) {
+	var layers []layer
 	o := topology.Options{Pods: len(s.pods), Leaves: len(s.pods) * s.leaves, Ports: 1}
-	for _, x := range s.stories {
-		planes = append(planes, s.divide(x, d)...)
+	for _, x := range s.planes {
+		layers = append(layers, s.divide(x, d)...)
 	}
-	for _, x := range planes {
+	for _, x := range layers {
 		o.Tops = max(o.Tops, len(x.tops))
 	}
-	o.Spines = len(planes)
+	o.Spines = len(layers)
 	for i := range o.Leaves {
 		var hosts []Node
-		if v := s.place(planes, i, o); v != NoNode {
+		if v := s.place(layers, i, o); v != NoNode {
 			hosts = s.net.HostsOn(v)
 		}
 		o.Fill, o.Ports = append(o.Fill, len(hosts)), max(o.Ports, len(hosts))
@@ -445,13 +445,13 @@ func (s *stacker) tree(d deal) (err error) {
 		return err
 	}
 	for sw := range s.Tree.Switches() {
-		s.nodes = append(s.nodes, s.place(planes, sw, o))
+		s.nodes = append(s.nodes, s.place(layers, sw, o))
 	}
 	s.cables = make([][]Cable, s.Tree.AllLinks())
 	for id := range s.cables {
-		s.link(id, planes)
+		s.link(id, layers)
 	}
-	if len(planes) > len(s.stories) {
+	if len(layers) > len(s.planes) {
 		s.note("a cable counts as the messages that it carries at once (%s~2 is for the second over %[1]s)", s.net.Name(s.nodes[o.Leaves]))
 	}
 	if s.Tree, err = s.Tree.WithoutAbsent(s.stack.absent...); err == nil {
@@ -461,20 +461,20 @@ func (s *stacker) tree(d deal) (err error) {
 }
 
 // place returns the node of a switch of the tree, by number, or NoNode.
-func (s *stacker) place(planes []plane, sw int, o topology.Options) Node {
+func (s *stacker) place(layers []layer, sw int, o topology.Options) Node {
 	i := -1
-	switch middles := o.Pods * len(planes); {
+	switch middles := o.Pods * len(layers); {
 	case sw < o.Leaves:
 		if own := s.pods[sw/s.leaves]; sw%s.leaves < len(own) {
 			i = own[sw%s.leaves]
 		}
 	case sw < o.Leaves+middles:
 		sw -= o.Leaves
-		i = planes[sw%len(planes)].middle[sw/len(planes)]
+		i = layers[sw%len(layers)].middle[sw/len(layers)]
 	default:
 		sw -= o.Leaves + middles
-		if x := planes[sw%len(planes)]; sw/len(planes) < len(x.tops) {
-			i = x.story.tops[x.tops[sw/len(planes)].at]
+		if x := layers[sw%len(layers)]; sw/len(layers) < len(x.tops) {
+			i = x.plane.tops[x.tops[sw/len(layers)].at]
 		}
 	}
 	if i < 0 {
@@ -485,22 +485,22 @@ func (s *stacker) place(planes []plane, sw int, o topology.Options) Node {
 
 // link joins a link with its cable, or notes that it never was there: a cable that other leaves, or other
 // pods, have is missing.
-func (s *stacker) link(id int, planes []plane) {
+func (s *stacker) link(id int, layers []layer) {
 	l := s.Tree.LinkOf(id)
-	x, low, high := planes[l.Spine], -1, -1
+	x, low, high := layers[l.Spine], -1, -1
 	nr, own, lanes, count := x.nr, bundle{}, 0, 0
 	switch {
 	case !l.Above:
 		low, high = l.Leaf, s.Tree.Above(l.Leaf, l.Spine)
 		own = x.low[l.Leaf/s.leaves][l.Leaf%s.leaves]
 		lanes, count = most(x.low, -1)
-		nr = (nr + s.joint(x.story, 0, l.Leaf/s.leaves, l.Leaf%s.leaves)) % max(1, lanes)
+		nr = (nr + s.joint(x.plane, 0, l.Leaf/s.leaves, l.Leaf%s.leaves)) % max(1, lanes)
 	case l.Top < len(x.tops):
 		to := x.tops[l.Top]
-		low, high = s.Tree.Leaves()+l.Leaf*len(planes)+l.Spine, s.Tree.Leaves()
+		low, high = s.Tree.Leaves()+l.Leaf*len(layers)+l.Spine, s.Tree.Leaves()
 		nr, own = to.nr, x.high[l.Leaf][to.at]
 		lanes, count = most(x.high, to.at)
-		nr = (nr + s.joint(x.story, 1, l.Leaf, to.at)) % max(1, lanes)
+		nr = (nr + s.joint(x.plane, 1, l.Leaf, to.at)) % max(1, lanes)
 	}
 	switch {
 	case nr < len(own.lanes):

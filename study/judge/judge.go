@@ -372,10 +372,10 @@ func (f *fabric) reason(b scheduler.Bound) string {
 	case scheduler.KindServer:
 		return fmt.Sprintf("the link of each host to its leaf is the limit, no uplink: it sends %s", show.Plural(s-1, "message, in one step", "messages, one a step"))
 	case scheduler.KindLeaf:
-		return fmt.Sprintf("%s: an exchange takes at least %d steps; %s", f.uplinks(b.Leaf, t.On(b.Leaf), "hosts"), b.Phases, f.deadOf(b.Leaf))
+		return fmt.Sprintf("%s: an exchange takes at least %d steps; %s", f.uplinks(b.Leaf, t.ServersOn(b.Leaf), "hosts"), b.Phases, f.deadOf(b.Leaf))
 	case scheduler.KindHall:
-		m := lists.Sum(b.Subset, func(leaf int) int { return t.On(leaf) })
-		n := t.On(b.Leaf)
+		m := lists.Sum(b.Subset, func(leaf int) int { return t.ServersOn(leaf) })
+		n := t.ServersOn(b.Leaf)
 		return fmt.Sprintf("the %d hosts of %s have %d messages for %d leaves with which it shares few spines: %s",
 			n, f.name(f.places.Node(b.Leaf)), n*m, len(b.Subset), f.deadOf(append([]int{b.Leaf}, b.Subset...)...))
 	case scheduler.KindPod:

@@ -115,7 +115,7 @@ func (f *fabric) between() []float64 {
 		for a := range leaves {
 			for b := range leaves {
 				if a != b {
-					out[a*leaves+b] = float64(f.tree.On(a) * f.tree.On(b))
+					out[a*leaves+b] = float64(f.tree.ServersOn(a) * f.tree.ServersOn(b))
 				}
 			}
 		}

@@ -40,7 +40,7 @@ func newClasses(t *topology.Tree) *classes {
 	c := &classes{whole: t, kind: make([]string, t.Leaves()), spine: make([]string, t.Spines()), results: map[string]*classResult{}}
 	for l := range c.kind {
 		var n [3]int
-		for r := t.First(l); r < t.First(l)+t.On(l); r++ {
+		for r := t.First(l); r < t.First(l)+t.ServersOn(l); r++ {
 			switch {
 			case t.Reads(r) && t.Builds(r):
 				n[0]++

@@ -103,7 +103,7 @@ func pathTable(tables *routing.Tables, leaf []int, path []int32) {
 	s := t.Servers()
 	for l := range t.Leaves() {
 		for dst := range s {
-			if t.On(l) > 0 && leaf[dst] != l {
+			if t.ServersOn(l) > 0 && leaf[dst] != l {
 				k, _ := tables.PathOf(t.First(l), dst)
 				path[l*s+dst] = int32(k)
 			}

@@ -83,7 +83,7 @@ func (d *Cables) Amount(x float64) string {
 func (x *CaseTree) Cables() *Cables {
 	t, totals := x.Tree, x.Totals()
 	d := &Cables{Words: x.words(), Unit: "bytes", Hosts: "servers", Most: slices.Max(totals), Levels: [][]Switch{
-		lists.Tabulate(t.Leaves(), func(leaf int) Switch { return Switch{fmt.Sprintf("leaf%d", leaf), t.On(leaf)} }),
+		lists.Tabulate(t.Leaves(), func(leaf int) Switch { return Switch{fmt.Sprintf("leaf%d", leaf), t.ServersOn(leaf)} }),
 		lists.Tabulate(t.Spines(), func(spine int) Switch { return Switch{Name: fmt.Sprintf("spine%d", spine)} }),
 	}}
 	if x.Loads != nil {

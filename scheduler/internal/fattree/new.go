@@ -29,13 +29,13 @@ func New(t *topology.Tree) *Tree {
 func NewLower(t *topology.Tree) *Tree {
 	f := &Tree{Topology: t, Servers: t.Servers(), Spines: t.Spines(), Pods: 1, Name: []int{0}, alone: make([]int, t.Spines())}
 	for l := range t.Leaves() {
-		if t.On(l) == 0 {
+		if t.ServersOn(l) == 0 {
 			continue
 		}
 		f.Leaf = append(f.Leaf, l)
-		f.N = append(f.N, t.On(l))
+		f.N = append(f.N, t.ServersOn(l))
 		f.First = append(f.First, t.First(l))
-		f.Reach = append(f.Reach, f.Servers-t.On(l))
+		f.Reach = append(f.Reach, f.Servers-t.ServersOn(l))
 		f.addRoles(l)
 		f.Live = append(f.Live, 0)
 		for k := range f.Spines {

@@ -70,7 +70,7 @@ func (g *LinkGraph) between(a, b int) {
 		if n == 0 {
 			continue
 		}
-		g.deal(coloring.Edge{U: int32(g.f.Link(a, k)), V: int32(g.f.Link(b, k)), N: n, First: int32(at)})
+		g.addEdge(coloring.Edge{U: int32(g.f.Link(a, k)), V: int32(g.f.Link(b, k)), N: n, First: int32(at)})
 		for range n {
 			g.b.Slots[at] = slots.Make(0, k)
 			at++
@@ -78,8 +78,8 @@ func (g *LinkGraph) between(a, b int) {
 	}
 }
 
-// deal adds the messages of an edge between two links, from the cables of one to those of the other.
-func (g *LinkGraph) deal(e coloring.Edge) {
+// addEdge adds the messages of an edge between two links, from the cables of one to those of the other.
+func (g *LinkGraph) addEdge(e coloring.Edge) {
 	up, down := int(e.U), g.f.Leaves*g.f.Spines+int(e.V)
 	e.U, e.V = g.Node[e.U], g.Node[e.V]
 	if g.dealt == nil {
