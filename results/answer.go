@@ -11,6 +11,7 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/lists"
 	"evbench/internal/show"
+	"evbench/results/attribution"
 	"evbench/scheduler/schedules"
 )
 
@@ -119,14 +120,27 @@ func (r *reading) evidence() (q answer.Question, e answer.Evidence, subjects []i
 		e.Doubts = nil
 	}
 	e.Doubts, e.Findings = append(wrong, e.Doubts...), slices.Concat(lost, e.Findings)
-	if len(short) == 0 { // no case is short of its prediction for it
-		for _, c := range r.cases {
-			if slow := c.Culprits(); slow != "" {
-				e.Why = append(e.Why, c.called()+": "+slow)
-			}
-		}
+	if len(short) == 0 {
+		r.suspects(&e)
 	}
 	return q, e, subjects
+}
+
+// suspects adds who stands out although no case is short of its prediction for it: what loses segments is said beside
+// the first finding, since it will cost more at other times; the rest below.
+func (r *reading) suspects(e *answer.Evidence) {
+	said := false
+	for _, c := range r.cases {
+		loses := slices.IndexFunc(c.Causes, func(x attribution.Cause) bool { return x.Loses() })
+		switch {
+		case len(c.Causes) == 0:
+		case loses >= 0 && len(e.Findings) > 0 && !said && !c.changes(): // links that the run takes down lose what is on them
+			said = true
+			e.Findings = slices.Insert(e.Findings, 1, answer.Finding{Text: c.Causes[loses].Text(c.MeasuredSec), Place: answer.At})
+		default:
+			e.Why = append(e.Why, c.called()+": "+c.Culprits())
+		}
+	}
 }
 
 // single reports whether a run has but one case, on links that are up.

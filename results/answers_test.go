@@ -116,6 +116,8 @@ func (e *evidence) add(t *testing.T, text string, rounds int, took []float64) {
 			c.Schedule, c.Routing, c.Phases, c.Bound = word, "pinned", 16, 16
 		case word == "slow":
 			c.Causes = []attribution.Cause{{Name: "server5 or its cable to leaf1", Share: .44}}
+		case word == "loses":
+			c.Causes = []attribution.Cause{{Name: "leaf2-spine1", Resent: 28}}
 		case word == "stood":
 			c.Causes = []attribution.Cause{{Name: "server9", Stops: 3, Stood: 6, Longest: 2, First: 12.4}}
 		case word == "brief":

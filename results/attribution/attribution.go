@@ -74,6 +74,7 @@ type Pair struct {
 	Sec      float64 // in which it came
 	Expected float64 // of Sec, in any unit that is the same for all pairs; 0: by Bytes
 	Longest  float64 // the longest single message; 0: not known
+	Shared   int     // by how many messages the fullest link of its way is shared in its phase; 0: not known
 	Messages int     // 0: not known
 	Resent   uint64  // segments
 	Way      []Wire  // nil: by Ways

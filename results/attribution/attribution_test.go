@@ -282,3 +282,40 @@ func TestShare(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// shared is what a run notes in which the messages between leaf0 and others pass spine1 two at a time, and take so
+// many times as long as one that has its links alone.
+func shared(e Evidence, f fat, times float64) Evidence {
+	for i := range e.Pairs {
+		p := &e.Pairs[i]
+		p.Shared, p.Expected = 1, float64(p.Bytes)
+		if over("leaf0-spine1")(f, p.Src, p.Dst) {
+			p.Shared, p.Expected = 2, 2*float64(p.Bytes)
+			p.Sec, p.Longest = times*p.Sec, times*p.Longest
+		}
+	}
+	return e
+}
+
+// A cable that messages share is not slow because two of them take a little more than twice as long as one; it is at half
+// its rate.
+func TestSharedLinks(t *testing.T) {
+	f, named := fat{4, 4, false}, 0
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 66))
+		times := 1.8 + 0.7*r.Float64()
+		if got := Find(shared(draw(r, f, 0.1*r.Float64()), f, times)); len(got) > 0 {
+			t.Errorf("seed %d: two take %.2f times as long as one: %+v", seed, times, got)
+		}
+		x := fault{name: "leaf0-spine1", hits: over("leaf0-spine1"), share: 0.5}
+		got := Find(shared(draw(r, f, 0.05, x), f, 2))
+		if len(got) == 1 && got[0].names(x) {
+			named++
+		} else if len(got) > 0 {
+			t.Errorf("seed %d: %+v", seed, got)
+		}
+	}
+	if named < 190 {
+		t.Errorf("%d of 200 named", named)
+	}
+}

@@ -43,6 +43,7 @@ func (s *search) measure() {
 		}
 		return p.Sec / float64(p.Bytes)
 	})
+	s.level(ratio)
 	var open []float64
 	for i, r := range ratio {
 		if s.open[i] && !math.IsNaN(r) {
@@ -55,6 +56,38 @@ func (s *search) measure() {
 	s.sigma = max(leastSigma, ofNormal*median(off))
 	s.excess = lists.Map(ratio, func(r float64) float64 { return r/usual - 1 })
 	s.y = lists.Map(s.excess, func(x float64) float64 { return max(-clipped/2, min(clipped, x/s.sigma)) })
+}
+
+// leastSigmas is how far above the scatter of single pairs a cause must be: on a busy machine some dozen pairs are a
+// little late together by chance.
+const leastSigmas = 2
+
+// mostBias is by how much messages that share a link may take longer than so many times one that has it alone: a rate
+// limit lets the first burst pass, and a busy machine serves two slower than one.
+const mostBias = 1.3
+
+// level takes out what all pairs whose links are shared alike take longer: often they are just the pairs over one
+// cable, and that they share it is no fault of it. What is beyond the bias of sharing stays.
+func (s *search) level(ratio []float64) {
+	alike := map[int][]float64{}
+	for i, r := range ratio {
+		if s.open[i] && !math.IsNaN(r) {
+			alike[s.Pairs[i].Shared] = append(alike[s.Pairs[i].Shared], r)
+		}
+	}
+	usual, most := map[int]float64{}, 0.0
+	base := math.NaN()
+	for shared, of := range alike {
+		usual[shared] = median(of)
+		if n := float64(len(of)); n > most || n == most && usual[shared] < base {
+			most, base = n, usual[shared]
+		}
+	}
+	for i, p := range s.Pairs {
+		if bias := usual[p.Shared] / base; bias > 1/mostBias && bias < mostBias {
+			ratio[i] /= bias
+		}
+	}
 }
 
 func median(of []float64) float64 {
@@ -176,7 +209,8 @@ func (s *search) next(had []Cause) (c Cause, named, any bool) {
 		s.describe(&c, top, slices.ContainsFunc(alike, s.control))
 		c.score = gains[best]
 		// What waits at times beside a link that is out of use may wait for the messages that went around it.
-		named = c.Resent > 0 && len(had) == 0 || c.Share > 0 && s.beside(c, had) && !(c.AtTimes && slices.ContainsFunc(s.aside, top.beside))
+		mean, _ := s.effect(top.pairs)
+		named = c.Resent > 0 && len(had) == 0 || mean >= leastSigmas*s.sigma && c.Share > 0 && s.beside(c, had) && !(c.AtTimes && slices.ContainsFunc(s.aside, top.beside))
 	} else {
 		named = false
 	}

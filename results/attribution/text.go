@@ -18,7 +18,7 @@ func (c Cause) Text(sec float64) string {
 		return fmt.Sprintf("%s stood still for %.0f %% of the time", c.Name, 100*min(1, c.Stood/sec))
 	case c.Stops > 0:
 		return fmt.Sprintf("%s stood still %d times, up to %.1f s, first at %.1f s", c.Name, c.Stops, c.Longest, c.First)
-	case c.Resent > 0 && (c.Share == 0 || c.AtTimes):
+	case c.Loses():
 		return fmt.Sprintf("%s loses segments (%s sent again)", c.Name, show.Commas(int(c.Resent)))
 	case c.AtTimes:
 		return fmt.Sprintf("%s stalls at times (%d of %s)", c.Name, c.Slow, show.Plural(c.Pairs, "pair", "pairs"))
@@ -33,6 +33,9 @@ func (c Cause) Text(sec float64) string {
 	}
 	return text
 }
+
+// Loses reports whether it is known by segments that were sent again.
+func (c Cause) Loses() bool { return c.Stops == 0 && c.Resent > 0 && (c.Share == 0 || c.AtTimes) }
 
 // share is a part of the usual rate in words.
 func share(x float64) string {

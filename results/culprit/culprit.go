@@ -31,7 +31,8 @@ func Evidence(p *plan.Plan, mode modes.Mode, sec float64, pairs []results.PairCo
 		}
 		y := attribution.Pair{Src: src, Dst: dst, Bytes: x.Bytes, Sec: x.Sec, Longest: x.LongestSec, Messages: int(x.Messages), Resent: x.Resent}
 		if loads != nil {
-			y.Expected = max(1, loads[src*t.Servers()+dst]) * float64(x.Bytes)
+			shared := max(1, loads[src*t.Servers()+dst])
+			y.Shared, y.Expected = int(shared), shared*float64(x.Bytes)
 		}
 		e.Pairs = append(e.Pairs, y)
 	}
