@@ -33,6 +33,7 @@ func TestPlanCases(t *testing.T) {
 		{"plan -t ab4.net", "takes 16 steps"},
 		{"plan -t ab4d.net", "takes 18 steps, the least"},
 		{"plan -t ab6.net", "takes 57 steps"},
+		{"whatif -t ab4.net --quiet", "GOOD: With 1 dead cable the planned order takes at most 28 steps, without any 16."},
 	} {
 		args := strings.Fields(strings.ReplaceAll(tt.command, "CASES", cases))
 		name := args[min(2, len(args)-1)]

@@ -12,11 +12,18 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/cmdline"
 	"evbench/internal/show"
+	"evbench/model/order"
 	"evbench/model/sweep"
+	"evbench/plan"
+	"evbench/plan/best"
 	"evbench/routing"
+	"evbench/scheduler/schedules"
+	"evbench/site/engines"
+	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/site/network"
 	"evbench/study/survey"
+	"evbench/topology"
 	"evbench/view/live"
 )
 
@@ -46,6 +53,13 @@ func whatifOne(c *cli.Context, s *sweep.Sweep, job *network.Job) (d answer.Docum
 	if t.Leaves() == 1 && t.Renamed() {
 		return d, usagef("--topology %s: one switch: no link between switches can die", c.String("topology"))
 	}
+	if engine := overTables(c, t, rates, job); engine != "" {
+		fmt.Fprintf(c.App.ErrWriter, "%s: it is no whole tree; asked is what the order of messages over the tables of %s takes (over the tree: --schedule fors)\n", c.String("topology"), engine)
+		if err := c.Set("tables-engine", engine); err != nil {
+			return d, err
+		}
+		return whatifOver(c, job)
+	}
 	o := survey.WhatIfOptions{
 		K: c.Int("k"), Sample: c.Int("sample"), Seed: c.Uint64("seed"), Cases: survey.Cases(cmdline.Names(c, "schedule"), cmdline.Names(c, "routing")), Sweep: s,
 		Good: c.Float64("good") / 100, Assumes: otherRates(t, rates), Adaptive: c.Bool("adaptive"),
@@ -73,6 +87,37 @@ func whatifOne(c *cli.Context, s *sweep.Sweep, job *network.Job) (d answer.Docum
 		return d, usage(err)
 	}
 	return report.Document(), nil
+}
+
+// overTables is the engine over whose tables the order of messages is shorter than a plan of the tree, of which a network lacks so much that it is
+// hardly one; "": there is none, or a flag asks for what only trees have.
+func overTables(c *cli.Context, t *topology.Tree, rates topology.Rates, job *network.Job) string {
+	only := slices.ContainsFunc([]string{"hosts", "schedule", "routing", "fill", "spines", "readers", "builders", "shard", "journal", "adaptive"}, c.IsSet)
+	if only || !best.Hardly(t, rates) || t.Servers() > maxAnyShape || c.Int("k") > 1 && c.Int("sample") == 0 {
+		return ""
+	}
+	_, _, engine, _ := best.Best(t, plan.Options{Schedule: schedules.FORS}, topology.Rates{Least: rates.Least}, []string{engines.MinMax}, func(engine string) (p *order.Plan, time float64, err error) {
+		s, err := readSource(c, c.String("topology"))
+		if err == nil {
+			s.Net, err = s.Net.WithSomeLIDs()
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		all := network.AllHosts(s.Whole)
+		if job != nil {
+			all = *job
+		}
+		tables, err := engines.Compute(engine, s.Net, engines.Options{Roots: s.Roots, Seed: c.Uint64("seed")})
+		if err == nil {
+			p, err = order.Make(engine, tables, lft.Job{Nodes: all.Nodes, Host: all.Host}, 0)
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		return p, p.Time(p.Schedule), nil
+	})
+	return engine
 }
 
 // whatifOver is whatif for a network of any shape: an engine makes its tables anew without the dead cables,

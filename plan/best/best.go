@@ -46,6 +46,11 @@ const (
 	far    = 1.25
 )
 
+// Hardly reports whether a network is hardly the tree that it was taken for.
+func Hardly(t *topology.Tree, r topology.Rates) bool {
+	return r.Least > 0 && len(t.Dead())*hardly >= t.AllLinks()
+}
+
 // Best returns the shortest plan that is found: that of the tree or, where one of other planners takes less time, also that one's, by
 // its name. over plans by a name, and returns how long that takes in message times; the others are asked where the plan of the tree is not
 // proven to be the shortest. Without a tree, or a plan of it, p is nil.
@@ -65,7 +70,7 @@ func Best[O any](t *topology.Tree, o plan.Options, r topology.Rates, others []st
 		}
 		return nil, other, by, err
 	}
-	if r.Least > 0 && len(t.Dead())*hardly >= t.AllLinks() {
+	if Hardly(t, r) {
 		if _ = shorter(far * r.Least); by != "" { // others may know no such exchange
 			return nil, other, by, nil
 		}
