@@ -21,6 +21,7 @@ import (
 	"evbench/site/mpi"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/site/ports"
 	"evbench/site/wrapped"
 )
 
@@ -96,8 +97,8 @@ func mpiWrapAction(c *cli.Context) (err error) {
 func wrapOptions(c *cli.Context) (s *wrapped.Session, o wrapped.Options, err error) {
 	alone := c.NArg() == 0
 	switch {
-	case !c.IsSet("network") && !c.IsSet("plan"):
-		return nil, o, usagef("--network or --plan is missing")
+	case !c.IsSet("network") && !c.IsSet("plan") && !c.IsSet("paths"):
+		return nil, o, usagef("--network, --plan or --paths is missing")
 	case c.IsSet("network") && c.IsSet("plan") && !c.IsSet("tables"):
 		return nil, o, usagef("--network and --plan: give one of them, or --tables, too, to check the plan")
 	case alone && (c.String("out") == "" || c.String("hosts") == "" && !c.Bool("by-rank")):
@@ -115,6 +116,11 @@ func wrapOptions(c *cli.Context) (s *wrapped.Session, o wrapped.Options, err err
 			return nil, o, usagef("--hosts: %w", err)
 		}
 		o.Hosts, o.HostFile = string(text), from
+	}
+	if c.IsSet("paths") {
+		if o.Paths, err = ports.ReadFiles(cmdline.Names(c, "paths")...); err != nil {
+			return nil, o, wrongIn("--paths", err)
+		}
 	}
 	if o.Network != "" {
 		if o.Source, err = readSource(c, o.Network); err != nil {

@@ -332,3 +332,27 @@ func TestMPIInLabEnds(t *testing.T) {
 	p.end()
 	awaitEnd(t, rank)
 }
+
+// TestMPIWrapPorts: over ECMP the ranks' connections leave from the ports of a plan, also when programs follow one another; what the
+// exchange brings is right.
+func TestMPIWrapPorts(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "lab.yaml", "name: paths\ntopology: FT(2;2,2)\nfabric: lab\ncases: [{routing: ecmp, mode: unsynchronised}]\n")
+	code, out, said := output(t, dir, "paths", "lab.yaml", "--both", "7100", "--ports", "3", "-o", "paths.txt", "--quiet")
+	expect.MustTrue(t, code == exitDone && strings.HasPrefix(out, "GOOD: All 48 paths "), "paths ended with %d: %s%s", code, out, said)
+	script := mpiLab(t, dir)
+	code, _, said = output(t, dir, "lab", "down")
+	expect.MustTrue(t, code == exitDone, "%s", said)
+	code, out, said = output(t, dir, "lab", "up", "-t", "FT(2;2,2)", "-r", "ecmp")
+	expect.MustTrue(t, code == exitDone, "lab up ended with %d:\n%s%s", code, out, said)
+	program := filepath.Join(dir, "exchange")
+	cc, err := exec.Command("mpicc", "-o", program, "../../site/wrapped/testdata/exchange.c", "-lmpi_mpifh").CombinedOutput()
+	expect.MustTrue(t, err == nil, "mpicc: %v\n%s", err, cc)
+	library := expect.Value(wrapped.Build(t.Context(), "mpicc", dir))(t)
+	p := beginCommand(t, dir, exec.Command(filepath.Join(dir, "evbench"), "mpi", "wrap", "--paths", "paths.txt", "-o", "plan.txt", "--library", library, "--rounds", "2",
+		"--min-size", "1B", "--json", "--", script, "-n", "4", program))
+	code, said = p.end()
+	var r wrapped.Report
+	expect.MustTrue(t, code == exitDone && json.Unmarshal([]byte(p.printed.String()), &r) == nil, "wrap ended with %d: %s%s", code, p.printed.String(), said)
+	expect.True(t, strings.Count(said, "\nok\n") == 2 && r.Steered == 8 && r.Unsteered == 0 && r.Phases >= 3 && r.Routes == "by source ports", "%+v\n%s", r, said)
+}

@@ -38,6 +38,7 @@ type Order struct {
 	Eager   int64  // bytes of a fragment that MPI sends eagerly, over TCP
 	Devices string // HOST/ADAPTER/ADAPTER,HOST/…: adapters for UCX, by rank on the host; "": none
 	Bits    string // HOST/N/N,HOST/…: path bits for UCX, likewise
+	Port    int    // on which ranks listen; their connections leave from the ports of the plan; 0: from any
 }
 
 // environment is the variables of the ranks: names and values.
@@ -55,6 +56,9 @@ func (o *Order) environment() []string {
 	}
 	if o.Bits != "" {
 		out = append(out, "EVBENCH_PATH_BITS", o.Bits)
+	}
+	if o.Port != 0 {
+		out = append(out, "EVBENCH_PORTS", o.Plan)
 	}
 	return append(out, "EVBENCH_PLAN", o.Plan, "EVBENCH_MIN", strconv.FormatInt(o.Min, 10))
 }
@@ -76,7 +80,13 @@ func (l *Launcher) told(o *Order) []string {
 	if o.Plan == "" {
 		return l.arguments(nil, env)
 	}
-	return l.arguments(mpi.Eager(o.Eager), env)
+	options := mpi.Eager(o.Eager)
+	if o.Port != 0 { // on which MPICH's layers listen by the library
+		for _, ip := range []string{"v4", "v6"} {
+			options = append(options, "--mca", "btl_tcp_port_min_"+ip, strconv.Itoa(o.Port), "--mca", "btl_tcp_port_range_"+ip, "1")
+		}
+	}
+	return l.arguments(options, env)
 }
 
 // arguments are the launcher's arguments with further options. Those in each apply to every one of

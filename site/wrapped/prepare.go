@@ -23,6 +23,7 @@ import (
 	"evbench/site/netfile"
 	"evbench/site/network"
 	"evbench/site/opensm"
+	"evbench/site/ports"
 )
 
 // Where the paths of a plan can be installed.
@@ -48,6 +49,9 @@ type Options struct {
 	Engine string          // tables of runs without the plan; "": the existing ones
 	Seed   uint64
 
+	// Paths are those by source ports, over which connections are chosen; nil: there is no choice.
+	Paths *ports.Paths
+
 	Temp string // directory for files needed while the program runs
 
 	// Order orders the messages of hosts over the tables that the network has; nil: a plan has routes of
@@ -72,6 +76,12 @@ type Ordered struct {
 func Prepare(ctx context.Context, o Options, s *Session, r *Report) error {
 	s.Order.Times = filepath.Join(o.Temp, "times")
 	r.Schema, r.Network, r.Routes, r.Rounds = Schema, o.Network, o.Routes, s.Rounds
+	if o.Paths != nil {
+		if err := s.programs(ctx, o.Temp); err != nil {
+			return err
+		}
+		return byPorts(ctx, o, s, r)
+	}
 	if o.Source == nil {
 		if err := taken(o, s, r); err != nil {
 			return err

@@ -98,10 +98,13 @@ type Report struct {
 	NotKept  int     `json:"calls_not_kept,omitempty"`
 	// Calls of MPI_Ialltoall, which are left to the MPI and not timed.
 	Nonblocking int `json:"calls_nonblocking,omitempty"`
-	ran         bool
-	order       answer.Answer // of a plan over given tables
-	fewest      int           // phases that every plan needs; 0: not known
-	link, host  int           // ranks that use one adapter, and ranks on the host with the fewest
+	// Connections with the plan, over all rounds: those by its ports, and others.
+	Steered    int `json:"connections_by_port,omitempty"`
+	Unsteered  int `json:"connections_unsteered,omitempty"`
+	ran        bool
+	order      answer.Answer // of a plan over given tables
+	fewest     int           // phases that every plan needs; 0: not known
+	link, host int           // ranks that use one adapter, and ranks on the host with the fewest
 }
 
 // Schema names the form of a Report.
@@ -127,6 +130,7 @@ func (r *Report) Measured(before, after []*Times, rate float64) {
 	for _, t := range append(before, after...) {
 		r.NotKept += t.More
 		r.Nonblocking += t.Nonblocking
+		r.Steered, r.Unsteered = r.Steered+t.Steered, r.Unsteered+t.Unsteered
 	}
 }
 
@@ -162,6 +166,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	if r.Nonblocking > 0 {
 		fmt.Fprintf(&b, "%s of MPI_Ialltoall left to the MPI, without a time\n", show.Plural(r.Nonblocking, "call", "calls"))
+	}
+	if r.Steered+r.Unsteered > 0 {
+		fmt.Fprintf(&b, "%d of %d connections leave from the ports of the plan\n", r.Steered, r.Steered+r.Unsteered)
 	}
 	if r.NotKept > 0 {
 		fmt.Fprintf(&b, "not kept: %s\n", show.Plural(r.NotKept, "call", "calls"))

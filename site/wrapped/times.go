@@ -29,6 +29,8 @@ type Times struct {
 	Loaded      int      // ranks; 0: the library was not loaded
 	More        int      // calls that were not recorded
 	Nonblocking int      // calls of MPI_Ialltoall, which are left to the MPI
+	Steered     int      // connections by the plan's ports
+	Unsteered   int      // others between its hosts, of which the library says what they are
 	Refused     []string // why communicators did not follow a plan that is wrong, or not for this job
 }
 
@@ -65,11 +67,11 @@ func readTimes(r io.Reader) (*Times, error) {
 }
 
 func (t *Times) count(what, number string) error {
-	to := map[string]*int{"loaded": &t.Loaded, "more": &t.More, "nonblocking": &t.Nonblocking}[what]
+	to := map[string]*int{"loaded": &t.Loaded, "more": &t.More, "nonblocking": &t.Nonblocking, "steered": &t.Steered, "unsteered": &t.Unsteered}[what]
 	n, err := strconv.Atoi(number)
 	switch {
 	case to == nil:
-		return fmt.Errorf("%q: not loaded, more or nonblocking", what)
+		return fmt.Errorf("%q: not loaded, more, nonblocking, steered or unsteered", what)
 	case err != nil:
 		return err
 	case n < 0:

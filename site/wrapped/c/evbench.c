@@ -11,6 +11,7 @@
  *   EVBENCH_ALWAYS  if set, the plan is followed where all ranks share memory, too
  *   EVBENCH_DEVICES HOST/ADAPTER/ADAPTER,HOST/…: device.h; each rank has its own
  *   EVBENCH_PATH_BITS HOST/N/N,HOST/…: device.h
+ *   EVBENCH_PORTS   plan file with source ports, on every host: ports.c; each rank has its own
  *   EVBENCH_TIMES   file that rank 0 adds lines to: "loaded RANKS" in MPI_Init; in MPI_Finalize one a
  *                   call (record.h), "nonblocking N", the calls of MPI_Ialltoall, and "refused WHY"
  *

@@ -170,7 +170,7 @@ static void short_name(char *to, size_t size, const char *at, const char *end)
 	to[n] = 0;
 }
 
-/* host reads "POSITION NAME SLOTS", behind which the name of an adapter may stand. */
+/* host reads "POSITION NAME SLOTS", behind which the name of an adapter may stand, or "POSITION NAME ADDRESS" of a host of one rank. */
 static int host(struct plan *p, struct header h, int line, char why[PLAN_WHY])
 {
 	const char *at = h.at, *name;
@@ -185,7 +185,12 @@ static int host(struct plan *p, struct header h, int line, char why[PLAN_WHY])
 		return wrong(why, "x-host of server%d: write one name of 1 to %zu bytes", position, sizeof s->name - 1);
 	short_name(s->name, sizeof s->name, name, at);
 	at = blanks(at, h.end);
-	slots = number(&at, h.end, MAX_SLOTS);
+	if (memchr(at, '.', h.end - at) || memchr(at, ':', h.end - at)) {
+		slots = 1;
+		at = h.end;
+	} else {
+		slots = number(&at, h.end, MAX_SLOTS);
+	}
 	if (slots >= 1 && at < h.end && *at == ' ')
 		while (++at < h.end && *at != ' ' && *at != '\t')
 			;

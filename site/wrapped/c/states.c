@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "ports.h"
 #include "reason.h"
 #include "state.h"
 #include "world.h"
@@ -139,6 +140,7 @@ static void print(FILE *f)
 	if (more)
 		fprintf(f, "more %lld\n", more);
 	reasons_write(&reasons, f);
+	ports_write(f);
 	free(all);
 }
 
@@ -148,11 +150,12 @@ static void publish(char *text, FILE *times)
 	static struct reasons all;
 	if (text) {
 		for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
-			if (reasons_read(&all, line) && times)
+			if (reasons_read(&all, line) && ports_read(line) && times)
 				fprintf(times, "%s\n", line);
 		return;
 	}
 	reasons_say(&all);
+	ports_say(times);
 	if (times)
 		reasons_refused(&all, times);
 	if (world.plan && nonblocking)

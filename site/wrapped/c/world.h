@@ -4,6 +4,8 @@
 #ifndef EVBENCH_WORLD_H
 #define EVBENCH_WORLD_H
 
+#include "next.h"
+
 #include <mpi.h>
 
 #pragma GCC visibility push(hidden)
@@ -24,18 +26,12 @@ struct world {
 
 extern struct world world;
 
-/* file_of returns the file that a variable names; NULL: none. */
-const char *file_of(const char *name);
-
 /* world_ready is called when MPI is initialised; freed when a communicator with a state goes,
  * and last, with world as its value, in MPI_Finalize. */
 void world_ready(MPI_Comm_delete_attr_function *freed);
 
 /* world_left is called in MPI_Finalize. */
 void world_left(void);
-
-/* next_of returns the function of this name in what is loaded behind this library; NULL: none. */
-void *next_of(const char *name);
 
 #pragma GCC visibility pop
 #endif
