@@ -137,7 +137,7 @@ func TestWorkers(t *testing.T) {
 			return slices.Equal(slices.Collect(a.All()), slices.Collect(b.All()))
 		}
 		one := planned(7, 1)
-		for _, workers := range []int{0, 2, 7} {
+		for _, workers := range []int{7, 0, 2}[:expect.Samples(3, 1)] {
 			expect.True(t, same(planned(7, workers), one),
 				"%s %s on %s: %d workers make another schedule than one", tt.name, tt.o.Objective, tt.tree.Notation(), workers)
 			if tt.tree == pods && !same(pin(t, pods, one, scheduler.Options{Workers: workers}), pin(t, pods, one, scheduler.Options{Workers: 1})) {

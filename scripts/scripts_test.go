@@ -198,8 +198,8 @@ func TestRatios(t *testing.T) {
 	if _, err := os.Stat("/usr/bin/python3"); err != nil {
 		need.Missing(t, "pandas", err.Error())
 	}
-	if out, err := exec.Command("/usr/bin/python3", "-c", "import pandas, matplotlib").CombinedOutput(); err != nil {
-		need.Missing(t, "pandas", strings.TrimSpace(string(out)))
+	if out, err := exec.Command("/usr/bin/python3", "-c", "from importlib.util import find_spec; exit(not (find_spec('pandas') and find_spec('matplotlib')))").CombinedOutput(); err != nil {
+		need.Missing(t, "pandas", "pandas or matplotlib "+string(out))
 	}
 	dir := t.TempDir()
 	out, err := exec.Command("tar", "xzf", "testdata/run.tar.gz", "-C", dir).CombinedOutput()
