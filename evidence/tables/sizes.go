@@ -113,7 +113,7 @@ func sizesRow(t *topology.Tree, fors *scheduler.Schedule, of *builder.Sizes, equ
 				fragments++
 			}
 		}
-		row = []any{p.Bound.Kind, float64(p.Bound.Time) / float64(m.InPhases(fors)), p.Efficiency(), float64(p.Len()) / float64(fragments)}
+		row = []any{p.Bound.Kind, float64(p.Bound.Time) / float64(inPhases(m, fors)), p.Efficiency(), float64(p.Len()) / float64(fragments)}
 	}
 	return row, nil
 }
@@ -158,4 +158,16 @@ func connectedDraw(t *topology.Tree, dead int, seed uint64) *topology.Tree {
 		}
 	}
 	return nil
+}
+
+// inPhases returns how long the phases of a schedule take when a barrier ends each: the sum of their largest sizes.
+func inPhases(m *list.Matrix, s *scheduler.Schedule) (sum int64) {
+	most := make([]int64, s.Phases)
+	for x := range s.All() {
+		most[x.Phase] = max(most[x.Phase], m.Size(x.Src, x.Dst))
+	}
+	for _, n := range most {
+		sum += n
+	}
+	return sum
 }

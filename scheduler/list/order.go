@@ -115,17 +115,3 @@ func sortPlaced(all []placed) {
 		all[n] = x
 	}
 }
-
-// InPhases returns how long the phases of a schedule take when a barrier ends each: the
-// sum of their largest sizes.
-func (m *Matrix) InPhases(s *scheduler.Schedule) int64 {
-	most := make([]int64, s.Phases)
-	for x := range s.All() {
-		most[x.Phase] = max(most[x.Phase], m.Size(x.Src, x.Dst))
-	}
-	sum := int64(0)
-	for _, n := range most {
-		sum += n
-	}
-	return sum
-}
