@@ -23,6 +23,7 @@ import (
 	"evbench/controller"
 	"evbench/fabric"
 	"evbench/results"
+	"evbench/results/attribution"
 	"evbench/scenario"
 	"evbench/transport"
 )
@@ -69,6 +70,8 @@ type runner struct {
 	sinkErr  error
 	sum      results.Summary
 	slow     map[string]*slowness // by case
+	// expect, if not nil, changes what was expected of the pairs of a slice.
+	expect func(*measured, *attribution.Evidence)
 }
 
 // Work is the planned cases of a scenario, on a fabric.

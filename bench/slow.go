@@ -31,6 +31,7 @@ func (r *runner) keepServers(m *measured) {
 // slowness is what the slices of a case that count show of who is slow: together, and what was found in each.
 type slowness struct {
 	all    attribution.Evidence
+	last   attribution.Evidence // of the last of them
 	each   [][]attribution.Cause
 	causes []attribution.Cause
 }
@@ -43,11 +44,15 @@ func (r *runner) lookAt(m *measured) {
 		return
 	}
 	e := culprit.Evidence(m.Plan, m.Mode, m.outcome.Span.Seconds(), pairs, servers, r.controlled())
+	if r.expect != nil {
+		r.expect(m, &e)
+	}
 	s := r.slow[m.Name]
 	if s == nil {
 		s = &slowness{}
 		r.slow[m.Name] = s
 	}
+	s.last = e
 	s.all.Add(e)
 	s.each = append(s.each, attribution.Find(e))
 	s.causes = attribution.Over(s.all, s.each)

@@ -51,7 +51,7 @@ func tasks() []cmdline.Task {
 
 // actions are the actions of commands. Those that compute may be abandoned when a signal arrives.
 var actions = map[string]cli.ActionFunc{
-	"run": runAction, "sim": swept(simAction), "accuracy": accuracyAction, "validate": computing(validateAction),
+	"run": runAction, "watch": watchAction, "sim": swept(simAction), "accuracy": accuracyAction, "validate": computing(validateAction),
 	"new": computing(newAction), "examples": computing(examplesAction), "schema": computing(schemaAction),
 
 	"report": computing(reportAction), "plot": computing(plotAction), "compare": computing(compareAction), "judge": computing(judgeAction),

@@ -22,7 +22,7 @@ import (
 
 // holding are the commands that have something to put back, or end at once: each sees
 // to its signals itself.
-var holding = []string{
+var holding = []string{"watch",
 	"run", "accuracy", "paths", "controller", "worker", "host", "version", "lab doctor", "lab up", "lab exec", "lab down",
 	"failures restore", "results export", "routes install", "routes undo", "routes follow", "mpi wrap", "mpi options",
 }

@@ -52,9 +52,10 @@ var (
 	Failures   = Question{"How often do links fail, and for how long?", "The log holds no failure."}
 
 	// Of machines and work.
-	Lab   = Question{"Can a lab run on this machine?", "Nothing was looked at."}
-	Fits  = Question{"Does the lab of %s fit on this machine?", "Nothing was looked at."}
-	Host  = Question{"Can this machine carry a worker?", "Nothing was looked at."}
-	Slow  = Question{"What makes these machines slow before any run?", "Nothing was looked at."}
-	Shard = Question{"Is shard %s done?", "No set of the shard was done."}
+	Lab    = Question{"Can a lab run on this machine?", "Nothing was looked at."}
+	Fits   = Question{"Does the lab of %s fit on this machine?", "Nothing was looked at."}
+	Host   = Question{"Can this machine carry a worker?", "Nothing was looked at."}
+	Slow   = Question{"What makes these machines slow before any run?", "Nothing was looked at."}
+	Health = Question{"Is every server and cable as fast as usual?", "No burst was measured."}
+	Shard  = Question{"Is shard %s done?", "No set of the shard was done."}
 )

@@ -60,28 +60,37 @@ func Against(base, run *results.Run, name string) []attribution.Cause {
 	if err != nil {
 		return nil
 	}
-	was := map[[2]int]results.PairCount{}
-	for _, x := range base.Merge().Pairs {
-		if x.Case == name {
-			was[[2]int{x.Src, x.Dst}] = x
-		}
-	}
 	of := func(c results.Case) bool { return c.Name == name && c.Mode == modes.Sync }
 	if !slices.ContainsFunc(base.Summary.Cases, of) || !slices.ContainsFunc(run.Summary.Cases, of) {
 		return nil
 	}
 	pairs := lists.Filter(run.Merge().Pairs, func(x results.PairCount) bool { return x.Case == name })
 	e := Evidence(p, modes.Sync, 0, pairs, nil, -1)
-	if len(e.Pairs) != len(was) {
+	if !Expect(&e, p, base, name) {
 		return nil
+	}
+	return attribution.Find(e)
+}
+
+// Expect has evidence expect of each pair the time that it took in a case of a run, for the same bytes. It reports
+// whether that run counted just these pairs.
+func Expect(e *attribution.Evidence, p *plan.Plan, base *results.Run, name string) bool {
+	was := map[[2]int]results.PairCount{}
+	for _, x := range base.Merge().Pairs {
+		if x.Case == name {
+			was[[2]int{x.Src, x.Dst}] = x
+		}
+	}
+	if len(e.Pairs) != len(was) {
+		return false
 	}
 	for i := range e.Pairs {
 		y := &e.Pairs[i]
 		x := was[[2]int{p.Tree.Position(y.Src), p.Tree.Position(y.Dst)}]
 		if x.Bytes == 0 || x.Sec == 0 {
-			return nil
+			return false
 		}
 		y.Expected = x.Sec / float64(x.Bytes) * float64(y.Bytes)
 	}
-	return attribution.Find(e)
+	return true
 }

@@ -1,0 +1,108 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"evbench/fabric"
+	"evbench/results"
+	"evbench/results/attribution"
+	"evbench/results/culprit"
+	"evbench/scenario"
+)
+
+// A Burst is a short slice of a case that is watched.
+type Burst struct {
+	Took      time.Duration // with its set-up
+	Exchanges uint64
+	// Rejected says how the machine disturbed the burst, so that it does not count; "": it counts.
+	Rejected string
+	// Causes are those of the last bursts that count, together; Sec is how long these were.
+	Causes []attribution.Cause
+	Sec    float64
+}
+
+// Numbers of bursts.
+const (
+	// BurstsTogether is of how many bursts causes are those: what began three bursts ago is half of them.
+	BurstsTogether = 6
+	// burstsRemembered is of how many bursts the usual delay is known.
+	burstsRemembered = 20
+)
+
+// Watch measures the one case of the work in bursts until next, which is told of each, says that there is no more, or ctx
+// ends; next returns how long to pause before another one. Workers stay meanwhile and send nothing. base, if not nil,
+// is a run of the same case: pairs are held against what they took there. Nothing is kept; progress is reported as that of rounds.
+func Watch(ctx context.Context, w Work, o Options, base *results.Run, next func(Burst) (pause time.Duration, more bool)) error {
+	s := w.Scenario
+	r := &runner{s: s, o: o, f: w.Fabric, cases: w.Cases, slow: map[string]*slowness{}, plan: rounds{Rounds: scenario.Rounds{Limit: s.Rounds.Limit}, seed: s.Seed, cases: 1}}
+	r.o.JoinTimeout = cmp.Or(r.o.JoinTimeout, joinTimeout)
+	r.open = func() (results.Sink, error) { return pairsOnly{}, nil }
+	if base != nil {
+		r.expect = func(m *measured, e *attribution.Evidence) {
+			if !culprit.Expect(e, m.Plan, base, m.Name) {
+				r.keep(fmt.Errorf("case %q: the base counted other pairs", m.Name))
+			}
+		}
+	}
+	return r.session(ctx, func(ctx context.Context) (err error) {
+		if r.checked, err = r.f.Check(ctx, fabric.Joined{Tree: s.Tree, Hosts: r.ctl.Hosts(), Log: r.o.Log, Survey: r.ctl.Survey}); err == nil {
+			err = r.settleBarriers(ctx)
+		}
+		if err == nil {
+			err = r.begin()
+		}
+		if err != nil {
+			return err
+		}
+		r.began = time.Now()
+		return r.watched(ctx, next)
+	})
+}
+
+// pairsOnly has pairs counted, and keeps nothing.
+type pairsOnly struct{ results.Nowhere }
+
+func (pairsOnly) Keeps() results.Keeps { return results.Keeps{Pairs: true} }
+
+// watched measures bursts of the one case.
+func (r *runner) watched(ctx context.Context, next func(Burst) (time.Duration, bool)) error {
+	if !r.pairs {
+		return fmt.Errorf("watch: pairs of %d servers are not counted, at most %d", r.s.Tree.Servers(), maxPairsRounds)
+	}
+	name := r.cases[0].Name
+	var kept []attribution.Evidence // of the bursts that count, the last ones
+	for {
+		s := &slowness{}
+		for _, e := range kept {
+			s.all.Add(e)
+			s.each = append(s.each, attribution.Find(e))
+		}
+		r.slow[name] = s
+		began := time.Now()
+		m, err := r.slice(ctx, 0, 0, 1)
+		if err != nil {
+			return err
+		}
+		r.plan.done, r.plan.measured = r.plan.done+1, r.plan.measured+1
+		r.done = r.done[max(0, len(r.done)-burstsRemembered):]
+		if m.rejected == "" {
+			kept = append(kept, s.last)
+			kept = slices.Clone(kept[max(0, len(kept)-BurstsTogether+1):])
+		}
+		pause, more := next(Burst{Took: time.Since(began), Exchanges: m.outcome.Exchanges, Rejected: m.rejected, Causes: s.causes, Sec: s.all.Sec})
+		if !more {
+			return nil
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			wait.Stop()
+			return context.Cause(ctx)
+		}
+	}
+}
