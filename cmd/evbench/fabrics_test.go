@@ -149,7 +149,7 @@ func TestOtherToolsNetworks(t *testing.T) {
 // Host lists of every form name the same two hosts.
 func TestHostListCases(t *testing.T) {
 	dir := need.Cases(t, "../..", "outputs/hosts")
-	_, text := said(t, "topo", "convert", "FT(2;2,2)", "--format", "ibnetdiscover")
+	_, text, _ := output(t, t.TempDir(), "topo", "convert", "FT(2;2,2)", "--format", "ibnetdiscover")
 	net := filepath.Join(t.TempDir(), "net.txt")
 	write(t, filepath.Dir(net), "net.txt", regexp.MustCompile(`"h(\d)"`).ReplaceAllStringFunc(text, func(h string) string { return `"node00` + string(h[2]+1) + ` mlx5_0"` }))
 	for _, f := range expect.Value(os.ReadDir(dir))(t) {
