@@ -1,6 +1,7 @@
 package culprit
 
 import (
+	"evbench/internal/lists"
 	"evbench/plan"
 	"evbench/results/attribution"
 	"evbench/scheduler"
@@ -67,7 +68,7 @@ func (p Planned) between(w topology.Wire) attribution.Wire {
 // nil without phases. 0: there is no message, or its way is not known.
 func (p Planned) Loads() []float64 {
 	n := p.Tree.Servers()
-	if p.Schedule == nil || p.Over != nil {
+	if p.Schedule == nil {
 		return nil
 	}
 	out := make([]float64, n*n)
@@ -80,7 +81,9 @@ func (p Planned) Loads() []float64 {
 		ways := make([][]topology.Wire, n)
 		for r, row := range rows {
 			if to := row[phase].To; to >= 0 {
-				if path := p.Path(r, to); path >= 0 || p.Tree.Leaf(r) == p.Tree.Leaf(to) {
+				if p.Over != nil {
+					ways[r] = lists.Map(p.Over.Way(nil, r, to), func(w int32) topology.Wire { return topology.Wire(w) })
+				} else if path := p.Path(r, to); path >= 0 || p.Tree.Leaf(r) == p.Tree.Leaf(to) {
 					ways[r] = p.Tree.Path(nil, r, to, path)
 				}
 			}
