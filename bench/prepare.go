@@ -103,7 +103,7 @@ func controlSchedule(cases []scenario.Case) string {
 
 func isControl(c scenario.Case, shift, engine string) bool {
 	return c.Mode == modes.Sync && c.Barrier == barrier.Tournament && c.Schedule == shift &&
-		c.Routing == engine && len(c.Down)+len(c.Timed) == 0 && c.Failover == nil
+		!c.Load.On() && c.Routing == engine && len(c.Down)+len(c.Timed) == 0 && c.Failover == nil
 }
 
 // inFlight is the most events of a server that are in flight at a time.
@@ -132,6 +132,9 @@ func (x Parts) prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 	}
 	efficiency, err := x.predict(s, c, p)
 	if err != nil {
+		return Planned{}, err
+	}
+	if c.Load, efficiency, err = offered(s, c, efficiency); err != nil {
 		return Planned{}, err
 	}
 	return Planned{Case: c, Plan: p, Prediction: results.Prediction{

@@ -83,6 +83,7 @@ func (r *runner) result(m *measured) results.Case {
 		BarrierWaitSec: o.BarrierWait.Seconds(), CPUBusy: results.Busy(o.Loads),
 	}
 	c.LinkEvents, c.Failover, c.Failovers = m.events, string(policyOf(m.Case)), m.failovers
+	c.Offered = r.offeredOf(m)
 	c.Reasons, c.Warnings = []string{}, append([]string{}, m.warnings...)
 	if m.Mode == modes.Unsync {
 		c.Exchanges = o.Events / uint64(max(1, roles.Events()))

@@ -47,6 +47,7 @@ func addMeasured(a *controller.Outcome, b controller.Outcome) {
 	a.Exchanges += b.Exchanges
 	a.Events += b.Events
 	a.Span += b.Span
+	a.Offered = addOffered(a.Offered, b.Offered)
 	a.BarrierWait += b.BarrierWait
 	a.Tokens += b.Tokens
 	a.Loads = append(a.Loads, b.Loads...)

@@ -15,7 +15,7 @@ import (
 // faults, not forgery.
 func (m *machine) account(now time.Duration, rank int, t wire.Totals, whole bool) *wire.Totals {
 	most := m.mostGranted()
-	for _, err := range []error{checkTook(t.Took), checkLoad(t), m.checkSources(t), m.agree(rank, t, now-m.began, most, whole)} {
+	for _, err := range []error{checkTook(t.Took), checkLoad(t), m.checkSources(t), m.checkLatency(t, m.counted(rank)), m.agree(rank, t, now-m.began, most, whole)} {
 		if err != nil {
 			m.fail(now, rank, err)
 			return &wire.Totals{Done: slices.DeleteFunc(t.Done, func(r wire.Range) bool { return r.To > most })} // the ledger looks at these

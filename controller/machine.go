@@ -40,6 +40,8 @@ type machine struct {
 	granted  []wire.Range // exchanges of the earlier sections
 	level    uint64       // final events of each server; set when draining
 	change   *change      // of the plan, under way
+	loading  *loading     // of the counted part of a case with a load
+	zero     int64        // when the time of the machine was 0, in ns since 1970
 	samples  int
 	acts     []action
 	times
@@ -101,6 +103,8 @@ type worker struct {
 	stuck    bool          // it failed by standing still
 	failure  error         // its own report, or how it was lost
 	lost     bool
+
+	offset, way int64 // ns: how far its clock is ahead, and by how much that may be wrong; way 0: not known
 }
 
 type action interface{}
@@ -172,6 +176,7 @@ func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 	}
 	switch msg := msg.(type) {
 	case wire.Pong:
+		w.ponged(m.zero+int64(now), msg)
 		if msg.Moves != w.moves {
 			w.moves, m.moved = msg.Moves, now
 			m.reassure(now)
@@ -276,6 +281,7 @@ func (m *machine) measured(now time.Duration) {
 		m.workers[i].heard = now
 	}
 	m.counts = true
+	m.startClock(now)
 	m.broadcast(wire.Measure{Run: m.run, First: m.ledger.next()})
 	if m.c.Mode != modes.Unsync {
 		m.pace.measure(warm, now)
@@ -292,6 +298,7 @@ func (m *machine) progress(now time.Duration, rank int, exchange uint64) {
 		m.fail(now, rank, fmt.Errorf("claims %d exchanges, %d are granted", exchange, m.pace.until))
 		return
 	}
+	m.clock(now)
 	w := &m.workers[rank]
 	if exchange > w.done {
 		w.done, m.moved, m.stepped = exchange, now, now
@@ -347,13 +354,13 @@ func (m *machine) grant(now time.Duration) {
 		m.grantWindow(now, slowest, fastest)
 		return
 	}
-	until, last := m.pace.extend(now, slowest, fastest)
+	until, last := m.extend(now, slowest, fastest)
 	if m.change.bounds() && until > m.change.from {
 		return
 	}
 	if until > m.pace.until {
 		m.pace.until = until
-		m.broadcast(wire.Grant{Run: m.run, Until: until})
+		m.grantUntil(until)
 	}
 	if last {
 		m.enter(now, draining)
@@ -361,11 +368,20 @@ func (m *machine) grant(now time.Duration) {
 	}
 }
 
+// extend is the limit of exchanges that may run now, and whether it is the last.
+func (m *machine) extend(now time.Duration, slowest, fastest uint64) (until uint64, last bool) {
+	if m.loading != nil {
+		return m.happened(now)
+	}
+	return m.pace.extend(now, slowest, fastest)
+}
+
 func (m *machine) completed(now time.Duration, rank int, msg wire.Completed) {
 	if m.section.mode != modes.Unsync {
 		m.fail(now, rank, errors.New("reports events by ID, but was assigned none"))
 		return
 	}
+	m.clock(now)
 	w := &m.workers[rank]
 	for _, id := range msg.Built {
 		m.ledger.close(rank, id, built)
@@ -390,7 +406,9 @@ func (m *machine) most() (n uint64) {
 // levelled with the one that has been assigned most.
 func (m *machine) maybeLast(now time.Duration) {
 	enough := now-m.since >= m.c.Duration
-	if m.c.Exchanges > 0 {
+	if m.loading != nil {
+		enough = m.loading.trigger.Over() && m.loading.trigger.Waiting() == 0
+	} else if m.c.Exchanges > 0 {
 		enough = m.allDo(func(w *worker) bool { return w.assigned >= m.c.Warmup+m.c.Exchanges })
 	}
 	if !enough {

@@ -77,7 +77,7 @@ func (m *member) write() {
 			return
 		case msg = <-m.out:
 		case <-ping.C:
-			msg = wire.Ping{}
+			msg = wire.Ping{Sent: time.Now().UnixNano()}
 		}
 		if err := m.conn.Send(msg); err != nil {
 			m.hangUp(err)

@@ -51,7 +51,8 @@ type Outcome struct {
 	BarrierWait time.Duration // mean over servers
 	Tokens      uint64        // counted, over all servers
 	Retransmits uint64
-	IO          string // how the transport moved payload; "": it has one way only, or the case did not begin
+	Offered     *Offered // by a clock; nil without a load
+	IO          string   // how the transport moved payload; "": it has one way only, or the case did not begin
 }
 
 func (m *machine) outcome() Outcome {
@@ -77,7 +78,7 @@ func (m *machine) outcome() Outcome {
 		o.Servers = append(o.Servers, s)
 		o.add(s)
 	}
-	o.Took = meanTook(took)
+	o.Took, o.Offered = meanTook(took), m.offered()
 	o.BarrierWait /= time.Duration(len(m.workers))
 	o.Assigned, o.Built, o.Duplicate, o.Unknown = c.assigned, c.built, c.duplicate, c.unknown
 	if o.Complete {

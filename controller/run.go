@@ -95,13 +95,21 @@ func (c *Controller) play(ctx context.Context, m *machine, s *stage) {
 		looked = at
 		return at
 	}
+	m.zero = began.UnixNano()
+	clock := time.NewTimer(time.Hour)
+	defer clock.Stop()
 	m.start(now())
 	for {
 		c.act(m, s, w, began)
 		if m.state == over {
 			return
 		}
+		if wait, ok := m.wakes(now()); ok {
+			clock.Reset(wait)
+		}
 		select {
+		case <-clock.C:
+			m.advance(wake())
 		case a := <-s.inbox:
 			m.hear(wake(), a)
 		case w := <-s.windows:

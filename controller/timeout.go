@@ -64,6 +64,9 @@ func (m *machine) standstill(now time.Duration) {
 	if m.change.holds() && !m.change.ready && m.all(func(w *worker) bool { return w.held }) {
 		m.moved = now // they were told to stand still
 	}
+	if m.awaitsClock() {
+		m.moved = now
+	}
 	if m.state >= aborting || m.state <= configuring || m.state == quiet || now-max(m.moved, m.allowed) < m.c.standstill() {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/builder/load"
 	"evbench/internal/show"
 	"evbench/results"
 )
@@ -57,6 +58,7 @@ func columnsOf(cases []results.Case, how string, page bool) (out []Column) {
 	some := func(is func(results.Case) bool) bool { return slices.ContainsFunc(cases, is) }
 	spread := some(func(c results.Case) bool { return Rate(c.EventsPerSec.Min) != Rate(c.EventsPerSec.Max) })
 	lost := some(func(c results.Case) bool { return c.EventsLost+c.EventsDuplicate > 0 })
+	loaded := some(func(c results.Case) bool { return c.Offered != nil })
 	paired := some(func(c results.Case) bool { return c.RatioToControl > 0 })
 	known, predicted := some(func(c results.Case) bool { return c.MeasuredEfficiency > 0 }), paired
 	if page {
@@ -95,6 +97,9 @@ func columnsOf(cases []results.Case, how string, page bool) (out []Column) {
 		{Column{number(measured, "", beside), strings.TrimSpace(how + " efficiency"), 8, func(c results.Case) Cell { return shared(c.MeasuredEfficiency) }}, known},
 		{Column{number("pred.", "ratio to control", 0), "predicted ratio", 2, func(c results.Case) Cell { return shared(c.PredictedRatio) }}, predicted},
 		{Column{number(reached, "", 0), "ratio to control", 1, barred(cases)}, paired},
+		{Column{number("offered", "load", 0), "offered", 14, offeredCell}, loaded},
+		{Column{number("dead", "", 0), "dead time", 15, deadTimeCell}, loaded},
+		{Column{number("p99.9", "", 1), "p99.9 latency", 16, latencyCell}, loaded},
 		{Column{number("lost", "", 0), "lost /\u00a0twice", 13, lostCell}, lost},
 		{Column{show.Column{Head: "verdict", Wrap: true}, "", 0, text(verdict)}, true},
 	} {
@@ -112,6 +117,28 @@ func schedule(c results.Case) string {
 		mode = ""
 	}
 	return strings.TrimSpace(mode + " " + c.Schedule)
+}
+
+func offeredCell(c results.Case) Cell {
+	if c.Offered == nil {
+		return Cell{Text: none}
+	}
+	return Cell{Text: load.RateText(c.Offered.RatePerSec), Value: strconv.FormatFloat(c.Offered.RatePerSec, 'g', -1, 64), Title: c.Offered.Load}
+}
+
+func deadTimeCell(c results.Case) Cell {
+	if c.Offered == nil {
+		return Cell{Text: none}
+	}
+	return Cell{Text: fmt.Sprintf("%.2g %%", 100*c.Offered.Dead()), Value: strconv.FormatFloat(c.Offered.Dead(), 'g', -1, 64)}
+}
+
+func latencyCell(c results.Case) Cell {
+	if c.Offered == nil {
+		return Cell{Text: none}
+	}
+	at := c.Offered.Latency.P999
+	return Cell{Text: fmt.Sprintf("%.3g ms", 1e3*at), Value: strconv.FormatFloat(at, 'g', -1, 64)}
 }
 
 func dead(c results.Case) Cell {

@@ -70,24 +70,8 @@ func NewAnswer(s Setting, cases []Case, all []Slice, compared []Comparison) *Ans
 
 // evidence returns the question of a run, what the run holds on it, and the cases that it is about.
 func (r *reading) evidence() (q answer.Question, e answer.Evidence, subjects []int) {
-	q = answer.Speed
-	switch {
-	case len(r.compared) > 0 && !r.single():
-		if slices.ContainsFunc(r.compared, func(x Comparison) bool { return len(x.Dead) > 0 }) {
-			q = answer.Cost
-		}
-		subjects = slices.Concat(lists.Map(r.compared, func(x Comparison) []int { return x.Cases })...)
-		e.Findings = r.comparisons()
-	case slices.ContainsFunc(r.cases, func(c Case) bool { return len(c.Failovers) > 0 }):
-		q = answer.Follow
-		e.Findings, subjects = r.outages()
-	default:
-		subjects = r.rest()
-		if e.Findings = r.alone(subjects); slices.ContainsFunc(subjects, func(i int) bool { return r.cases[i].changes() }) {
-			q = answer.Death
-		}
-	}
-	if q != answer.Follow {
+	q, e.Findings, subjects = r.asked()
+	if q != answer.Follow && q != answer.Load {
 		possible := Possible(r.cases, cmp.Or(r.Planner, schedules.FORS))
 		if len(possible) == 1 && len(possible[0].Doubts) > 0 && len(r.compared) == 1 && len(e.Findings[0].Doubts) == 0 {
 			e.Findings[0].Doubts, possible = possible[0].Doubts, nil // beside the figure that was measured
@@ -98,7 +82,7 @@ func (r *reading) evidence() (q answer.Question, e answer.Evidence, subjects []i
 	if q != answer.Follow {
 		short, doubted = r.shortfalls(subjects, q == answer.Cost && !r.hosts())
 	}
-	if len(short)+len(doubted) > 0 && r.single() {
+	if len(short)+len(doubted) > 0 && r.single() && q != answer.Load {
 		e.Findings = nil // the shortfall has its figures
 	}
 	if q == answer.Speed || r.control == nil { // a ratio does not depend on the rate that is stated
@@ -124,6 +108,30 @@ func (r *reading) evidence() (q answer.Question, e answer.Evidence, subjects []i
 		r.suspects(&e)
 	}
 	return q, e, subjects
+}
+
+// asked is the question of a run by its cases, what they show on it, and which they are.
+func (r *reading) asked() (q answer.Question, found []answer.Finding, subjects []int) {
+	q = answer.Speed
+	switch loaded := r.loaded(); {
+	case len(loaded) > 0:
+		q, subjects, found = answer.Load, loaded, r.offers(loaded)
+	case len(r.compared) > 0 && !r.single():
+		if slices.ContainsFunc(r.compared, func(x Comparison) bool { return len(x.Dead) > 0 }) {
+			q = answer.Cost
+		}
+		subjects = slices.Concat(lists.Map(r.compared, func(x Comparison) []int { return x.Cases })...)
+		found = r.comparisons()
+	case slices.ContainsFunc(r.cases, func(c Case) bool { return len(c.Failovers) > 0 }):
+		q = answer.Follow
+		found, subjects = r.outages()
+	default:
+		subjects = r.rest()
+		if found = r.alone(subjects); slices.ContainsFunc(subjects, func(i int) bool { return r.cases[i].changes() }) {
+			q = answer.Death
+		}
+	}
+	return q, found, subjects
 }
 
 // suspects adds who stands out although no case is short of its prediction for it: what loses segments is said beside

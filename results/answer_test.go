@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/builder/load"
 	"evbench/builder/modes"
 	"evbench/results"
 	"evbench/testing/expect"
@@ -277,5 +278,37 @@ func TestAnswerAlone(t *testing.T) {
 	}
 	if a := results.NewAnswer(results.Setting{}, nil, nil, nil); a != nil {
 		t.Error(a)
+	}
+}
+
+// What a clock offers is built or refused, and the answer says so; a busy machine is no reason to blame the network.
+func TestAnswerOfLoads(t *testing.T) {
+	loadOf := func(name string, rate, share, predicted float64, refused uint64) results.Case {
+		c := caseOf(name, inStep, "fors", "pinned")
+		c.PredictedEfficiency = predicted
+		c.Offered = &results.Offered{RatePerSec: rate, Share: share, Offered: 1000, Complete: 1000 - refused, Refused: refused, Latency: load.Quantiles{P999: .012}}
+		return c
+	}
+	for _, tt := range []struct {
+		cases []results.Case
+		delay float64
+		want  string
+	}{
+		{[]results.Case{loadOf("low", 1200, .5, .5, 0)}, 0, "GOOD: “low” takes all of 1.2 kHz, p99.9 12 ms."},
+		{[]results.Case{loadOf("low", 1200, .5, .5, 0), loadOf("high", 2640, 1.1, 1, 91)}, 0, "BAD: “high” takes 91 % of 2.64 kHz: 9.1 % dead time, 9.1 % predicted."},
+		{[]results.Case{loadOf("one", 1200, .5, .5, 1)}, 0, "BAD: “one” takes 99.9 % of 1.2 kHz: 0.1 % dead time."},
+		{[]results.Case{loadOf("busy", 1200, .5, .5, 100)}, .2, "NOT KNOWN: “busy” takes 90 % of 1.2 kHz: 10 % dead time; servers waited 20 % of the time for a processor: take a longer --duration."},
+		{
+			[]results.Case{loadOf("a", 100, .2, .2, 0), loadOf("b", 300, .6, .6, 0), loadOf("c", 600, 1.2, 1, 167), loadOf("d", 200, .4, .4, 0)}, 0,
+			"BAD: “c” takes 83 % of 600 Hz: 17 % dead time, 17 % predicted.",
+		},
+	} {
+		ratios, spread := make([]float64, len(tt.cases)), make([]float64, len(tt.cases))
+		for i, c := range tt.cases {
+			ratios[i] = c.Offered.Share * c.Offered.Taken()
+		}
+		a := answer(tt.cases, nil, tt.delay, ratios, spread)
+		expect.Equal(t, a.String(), tt.want, "%s", tt.cases[0].Name)
+		expect.Equal(t, a.Question, "Does the network take the events that a clock offers?", "question")
 	}
 }

@@ -112,6 +112,9 @@ type Case struct {
 	Assessment
 	Counts
 
+	// Offered is what a clock offered; nil: the case was built as fast as it could be.
+	Offered *Offered `json:"load,omitempty"`
+
 	// Causes are who is slow: none where nobody is, or the evidence names nobody.
 	Causes []attribution.Cause `json:"causes,omitempty"`
 

@@ -34,7 +34,7 @@ func Compare(cases []Case, names []string) []Comparison {
 	var out []Comparison
 	for i, c := range cases {
 		named := slices.Contains(names, c.Name)
-		if c.Control || c.Simulated != "" || !named && (len(names) > 0 || c.changes()) {
+		if c.Control || c.Simulated != "" || !named && (len(names) > 0 || c.changes()) || c.Offered != nil {
 			continue
 		}
 		at := slices.IndexFunc(out, func(x Comparison) bool { return slices.Equal(x.Dead, c.Failures) && x.Sizes == c.Sizes })

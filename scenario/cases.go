@@ -154,6 +154,7 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 		d.numbers(e.f, &c)
 	}
 	d.caseSizes(e.f.Get("sizes"), s, &c)
+	d.load(e.f.Get("load"), s, &c)
 	if s.Network != nil && e.f.Given("failures") {
 		d.cut(e.f.Get("failures"), draws, s, &c)
 	} else {
@@ -384,6 +385,7 @@ func (c Case) traits() []trait {
 		{"credits", fmt.Sprintf("credits %d", c.Credits), !asynchronous(c.Mode) || c.Credits == defaultCredits},
 		{"sizes", c.sizes(), c.Sizes == nil},
 		{"window", fmt.Sprintf("window %d", c.Window), c.Mode != modes.Ordered || c.Window == defaultWindow},
+		{"load", c.Load.String(), !c.Load.On()},
 		{"failures", c.dead(), c.dead() == ""},
 		{"failure_seed", c.dead(), true},
 		{"failover", c.policy(), true},

@@ -202,6 +202,7 @@ func matrixFields(c *Case, draws *uint64, servers int, routings []string) group 
 		{"sizes", nested(sizesShape), "how fragments differ in size, in place of event.sizes"},
 		{"window", whole(&c.Window, 1, schedules.MaxWindow), "ordered: exchanges that are planned together"},
 		{"assign", choice(&c.Assign, "assign", builder.Assigners()...), "unsynchronised: next: a server that has room gets the next event; balanced: by size, longest first to the least loaded"},
+		{"load", nested(loadShape), "events that a clock offers (default: as many as the network carries)"},
 		{"failover", nested(failoverShape), "what is done about links that die or come back"},
 	}
 }

@@ -25,6 +25,7 @@ type fragments struct {
 
 	meter   *meter
 	tally   *tally
+	ages    *ages
 	sources sources
 }
 
@@ -119,8 +120,7 @@ func (p *fragments) absent(now time.Duration, id uint64, epoch uint32, source in
 	if p.asm.Add(now, h, true) != builder.Complete {
 		return false, nil
 	}
-	p.tally.built(now)
-	p.meter.complete(uint64(p.bytes[slot]))
+	p.complete(now, slot, id)
 	return true, nil
 }
 
@@ -153,7 +153,10 @@ func (p *fragments) arrived(now time.Duration, op *transport.Op) (builder.Header
 	v := p.asm.Add(now, h, p.intact(h, op))
 	switch {
 	case v.Good():
-		p.accept(now, slot, op, v == builder.Complete)
+		p.accept(now, slot, op)
+		if v == builder.Complete {
+			p.complete(now, slot, h.Event)
+		}
 	case v == builder.Late:
 		add(&p.meter.late, 1)
 	case v == builder.Duplicate:
@@ -164,16 +167,18 @@ func (p *fragments) arrived(now time.Duration, op *transport.Op) (builder.Header
 	return h, v
 }
 
-func (p *fragments) accept(now time.Duration, slot int, op *transport.Op, complete bool) {
+func (p *fragments) accept(now time.Duration, slot int, op *transport.Op) {
 	size := op.N
 	p.bytes[slot] += size
 	p.sources.got(op.Peer, size)
 	p.tally.lastReceive(now)
 	add(&p.meter.payload, uint64(size))
-	if complete {
-		p.tally.built(now)
-		p.meter.complete(uint64(p.bytes[slot]))
-	}
+}
+
+func (p *fragments) complete(now time.Duration, slot int, event uint64) {
+	p.tally.built(now)
+	p.ages.built(event, now)
+	p.meter.complete(uint64(p.bytes[slot]))
 }
 
 // intact reports whether a fragment is what its source must have sent: event and source determine

@@ -65,6 +65,7 @@ func (f *freeRunning) expect() error {
 	if err != nil {
 		return err
 	}
+	f.ages.begun(f.id(e), now)
 	if e == f.closed {
 		f.moved = now
 	}

@@ -32,6 +32,7 @@ type loop struct {
 	meter    meter
 	tally    tally
 	trace    *tracer
+	ages     *ages
 	before   reading              // of the meter when the counted part began
 	counting chan reading         // before, sent once
 	look     atomic.Bool          // the watchdog asks the loop to check for overdue work
@@ -64,7 +65,9 @@ func newLoop(c wire.Configure, conns Connections, d *mailbox, r *reporter, conn 
 	}
 	l.roles = c.Roles()
 	l.reads, l.builds = l.roles.Reads(c.Rank), l.roles.Builds(c.Rank)
+	l.ages = newAges(c, l.base)
 	l.fragments = newFragments(c, l.ep.Alloc, max(inFlight(c), 1), &l.meter, &l.tally)
+	l.fragments.ages = l.ages
 	d.attach(r.hurry, l.conns.has)
 	return l
 }
@@ -91,6 +94,9 @@ func (l *loop) take(ctx context.Context) error {
 		l.queue, l.next = l.queue[:0], 0
 	}
 	l.queue = append(l.queue, o.events...)
+	if l.ages != nil {
+		l.ages.add(o.due)
+	}
 	if o.measure {
 		l.count(o.first)
 	}
@@ -259,6 +265,7 @@ func (l *loop) totals() wire.Totals {
 	l.fragments.damage(&t)
 	t.Sources = l.fragments.sources.report(l.tally.began, l.ep.Moved)
 	t.Trace = l.trace.spans(l.tally.began)
+	l.ages.report(&t)
 	if l.c.Mode == modes.Unsync {
 		t.Exchanges = 0
 	}

@@ -17,6 +17,7 @@ type orders struct {
 	updates []update
 	windows []wire.Window
 	events  []uint64
+	due     []happened // of granted or assigned events
 }
 
 // onlyEvents reports whether the orders are only events. A loop that has other events need not
@@ -64,9 +65,9 @@ func (d *mailbox) change(f func(*orders)) {
 	}
 }
 
-// grant lets exchanges below until begin.
-func (d *mailbox) grant(until uint64) {
-	d.change(func(o *orders) { d.until, o.granted = until, true })
+// grant lets exchanges below until begin, whose events have happened.
+func (d *mailbox) grant(until uint64, due ...happened) {
+	d.change(func(o *orders) { d.until, o.granted, o.due = until, true, append(o.due, due...) })
 }
 
 func (d *mailbox) hold() uint64 {

@@ -16,13 +16,15 @@ import (
 const (
 	reportEvery = 10 * time.Millisecond
 	eventsEvery = 20 * time.Millisecond
+	clockEvery  = time.Millisecond
 )
 
 // A reporter tells the controller about progress, so that the loop never waits for the control
 // connection.
 type reporter struct {
-	conn wire.Conn
-	run  uint32
+	conn  wire.Conn
+	run   uint32
+	often bool // reports decide what a clock's events find: none waits longer than clockEvery
 
 	bell   chan struct{}
 	urgent chan struct{}
@@ -35,7 +37,7 @@ type reporter struct {
 
 func newReporter(conn wire.Conn, c wire.Configure) *reporter {
 	return &reporter{
-		conn: conn, run: c.Run,
+		conn: conn, run: c.Run, often: c.Load.On(),
 		bell: make(chan struct{}, 1), urgent: make(chan struct{}, 1),
 		built: make([]uint64, 0, 2*max(c.Credits, c.AsyncCredits)), lost: make([]uint64, 0, 2*max(c.Credits, c.AsyncCredits)),
 	}
@@ -84,6 +86,9 @@ func (r *reporter) serve(ctx context.Context) {
 		every, err := r.send()
 		if err != nil {
 			return // the session's reader sees the broken connection too
+		}
+		if r.often {
+			every = clockEvery
 		}
 		pause.Reset(every)
 		select {

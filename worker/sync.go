@@ -94,9 +94,11 @@ func (s *synchronised) exchange(ctx context.Context) error {
 	slot := 0
 	if s.builds {
 		var err error
-		if slot, err = s.fragments.begin(s.now(), id, p.epoch); err != nil {
+		began := s.now()
+		if slot, err = s.fragments.begin(began, id, p.epoch); err != nil {
 			return err
 		}
+		s.ages.begun(id, began)
 	}
 	if !s.reads {
 		s.stampSend() // a builder without reads counts as sending in the first phase

@@ -209,6 +209,7 @@ func (u *unsynchronised) begin() error {
 		u.next++
 		u.open++
 		u.slots[slot] = building{event: id, used: true, began: now}
+		u.ages.begun(id, now)
 		u.unstored = append(u.unstored, slot)
 		u.tally.firstSend(now)
 		u.ask(slot, now)

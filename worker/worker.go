@@ -231,7 +231,11 @@ func (s *session) join(ctx context.Context) error {
 func (s *session) handle(ctx context.Context, m wire.Message) error {
 	switch m := m.(type) {
 	case wire.Ping:
-		_ = s.o.Conn.Send(wire.Pong{Moves: s.moves()}) // a controller that has gone may have left a Quit; else Receive fails
+		pong := wire.Pong{Moves: s.moves(), Sent: m.Sent}
+		if m.Sent != 0 {
+			pong.Clock = time.Now().UnixNano()
+		}
+		_ = s.o.Conn.Send(pong) // a controller that has gone may have left a Quit; else Receive fails
 	case wire.Probe:
 		s.probe(ctx, m)
 	case wire.Trace:
@@ -241,7 +245,7 @@ func (s *session) handle(ctx context.Context, m wire.Message) error {
 		s.job = startJob(ctx, s.o, m)
 	case wire.Grant:
 		if s.current(m.Run) {
-			s.job.mailbox.grant(m.Until)
+			s.job.mailbox.grant(m.Until, s.job.granted(m)...)
 		}
 	case wire.Hold:
 		if s.current(m.Run) {
@@ -250,7 +254,7 @@ func (s *session) handle(ctx context.Context, m wire.Message) error {
 	case wire.Window:
 		s.order(m.Run, func(o *orders) { o.windows = append(o.windows, m) })
 	case wire.Assign:
-		s.order(m.Run, func(o *orders) { o.events = append(o.events, m.Events...) })
+		s.order(m.Run, func(o *orders) { o.events, o.due = append(o.events, m.Events...), append(o.due, assigned(m)...) })
 	case wire.Measure:
 		s.order(m.Run, func(o *orders) { o.measure, o.first = true, m.First })
 	case wire.PlanUpdate:

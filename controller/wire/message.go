@@ -12,6 +12,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/builder"
+	"evbench/builder/load"
 	"evbench/builder/modes"
 	"evbench/results"
 )
@@ -135,10 +136,13 @@ const (
 	pairTime    = 3 * time.Millisecond
 )
 
-// Grant lets workers start exchanges below Until, no more and no fewer.
+// Grant lets workers start exchanges below Until, no more and no fewer. Due are, where the case has a load, when the
+// events of this worker happened that it builds from the exchange From on, by its own clock in ns since 1970.
 type Grant struct {
 	Run   uint32
 	Until uint64
+	From  uint64  `json:",omitempty"`
+	Due   []int64 `json:",omitempty"`
 }
 
 // Measure says that the warm-up is over everywhere and the network is quiet: counters start from
@@ -185,6 +189,7 @@ type Updated struct{ Run, Epoch uint32 }
 type Assign struct {
 	Run    uint32
 	Events []uint64
+	Due    []int64 `json:",omitempty"` // of each event, as of Grant
 }
 
 // Completed reports events that a worker has built or given up.
@@ -294,6 +299,10 @@ type Totals struct {
 	Load *results.Load `json:",omitempty"`
 	// Took is how long each counted event took.
 	Took Took `json:",omitzero"`
+	// Latency is how long after it happened each counted event was built, and Waited how long after it happened its
+	// exchange, or the requests for its fragments, began; empty without a load.
+	Latency []load.Bar `json:",omitempty"`
+	Waited  []load.Bar `json:",omitempty"`
 	// Trace holds the last Case.Trace spans of the worker.
 	Trace []Span `json:",omitempty"`
 }
@@ -392,11 +401,16 @@ type Seen struct {
 }
 
 // Ping asks for a Pong. The controller sends one each second or so.
-type Ping struct{}
+type Ping struct {
+	Sent int64 `json:",omitempty"` // by the controller's clock in ns since 1970
+}
 
-// Pong answers a Ping. Moves grows with every step forward in the case under way, its set-up
+// Pong answers a Ping, with its Sent and the worker's own clock. Moves grows with every step forward in the case under way, its set-up
 // included; 0: no progress. It tells a stuck worker from one with a long exchange.
-type Pong struct{ Moves uint64 }
+type Pong struct {
+	Moves       uint64
+	Sent, Clock int64 `json:",omitempty"`
+}
 
 // Patience asks a worker not to blame itself for a standstill within For from now: links are dead,
 // or were until a moment ago. It replaces the one before.

@@ -37,9 +37,9 @@ var below = map[string]string{
 // judges, and a worker knows the controller by what they send each other.
 var only = map[string]string{
 	"scheduler/judge": "topology",
-	"worker":          "scheduler builder builder/modes barrier transport controller/wire results",
-	"controller":      "builder builder/modes controller/wire failover internal/port results",
-	"controller/wire": "barrier builder builder/modes internal/port internal/unit results",
+	"worker":          "scheduler builder builder/load builder/modes barrier transport controller/wire results",
+	"controller":      "builder builder/load builder/modes controller/wire failover internal/port results",
+	"controller/wire": "barrier builder builder/load builder/modes internal/port internal/unit results",
 }
 
 // pure are the packages that decide: no sockets, no files, no clock of their own.
@@ -47,7 +47,7 @@ var pure = strings.Fields(`
 	internal/unit internal/coloring internal/heap internal/parallel internal/show internal/lists internal/kept internal/answer internal/hostlist
 	internal/yamldoc internal/rules scenarios
 	topology scheduler scheduler/schedules scheduler/order scheduler/balance scheduler/pods scheduler/repair scheduler/internal/fattree scheduler/internal/slots scheduler/internal/split
-	scheduler/internal/phases scheduler/internal/paths scheduler/internal/traffic routing plan plan/promise plan/best scheduler/judge builder builder/modes barrier transport results failover
+	scheduler/internal/phases scheduler/internal/paths scheduler/internal/traffic routing plan plan/promise plan/best scheduler/judge builder builder/load builder/modes barrier transport results failover
 	site/osmlog site/network site/lft site/engines site/engines/opensm site/engines/closed site/engines/minmax
 	view/trace view/compare view/figure view/html
 	model/maxmin model/order model/sizes model/credit model/sim

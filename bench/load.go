@@ -1,0 +1,65 @@
+package bench
+
+import (
+	"fmt"
+
+	"evbench/builder"
+	"evbench/builder/load"
+	"evbench/controller"
+	"evbench/internal/unit"
+	"evbench/results"
+	"evbench/scenario"
+)
+
+// offered is the load of a case with its rate, and the efficiency to expect: no more is built than is offered.
+func offered(s *scenario.Scenario, c scenario.Case, efficiency float64) (load.Load, float64, error) {
+	l := c.Load
+	if !l.On() {
+		return l, efficiency, nil
+	}
+	rate, share := s.Offers(c)
+	if rate <= 0 {
+		return l, 0, fmt.Errorf("load: %s: the link rate is not known", l)
+	}
+	if share > 0 {
+		efficiency = min(efficiency, share)
+	}
+	l.Rate = rate
+	if l.Buffer == 0 {
+		l.Buffer = load.DefaultBuffer
+	}
+	if events := builder.RolesOf(s.Tree).Events(); l.Buffer < unit.Bytes(events)*s.Event.Fragment {
+		return l, 0, fmt.Errorf("load: a buffer of %s holds %d fragments of %s; an exchange takes %d of each source", l.Buffer, l.Buffer/s.Event.Fragment, s.Event.Fragment, events)
+	}
+	return l, efficiency, nil
+}
+
+// offeredOf is what became of the events that a clock offered; nil without a load.
+func (r *runner) offeredOf(m *measured) *results.Offered {
+	o := m.outcome.Offered
+	if o == nil {
+		return nil
+	}
+	_, share := r.s.Offers(m.Case)
+	return &results.Offered{
+		Load: m.Load.String(), RatePerSec: m.Load.Rate, Share: share,
+		Offered: o.Accepted + o.Refused, Complete: m.outcome.Events, Incomplete: o.Accepted - min(o.Accepted, m.outcome.Events), Refused: o.Refused,
+		DeadSec: float64(o.Refused) / m.Load.Rate, DeadTimes: o.Times, LongestSec: o.Longest.Seconds(),
+		Latency: o.Latency.Quantiles(), Wait: o.Waited.Quantiles(), ClockErrorSec: o.ClockError.Seconds(),
+	}
+}
+
+// addOffered adds what another slice was offered.
+func addOffered(a, b *controller.Offered) *controller.Offered {
+	if a == nil || b == nil {
+		return b
+	}
+	sum := &controller.Offered{Latency: load.NewLatency(), Waited: load.NewLatency(), ClockError: max(a.ClockError, b.ClockError)}
+	sum.Counts = load.Counts{
+		Accepted: a.Accepted + b.Accepted, Refused: a.Refused + b.Refused, Times: a.Times + b.Times, Longest: max(a.Longest, b.Longest),
+	}
+	for _, x := range []*controller.Offered{a, b} { // both are of this program
+		_, _ = sum.Latency.Add(x.Latency.Bars()), sum.Waited.Add(x.Waited.Bars())
+	}
+	return sum
+}

@@ -1,0 +1,120 @@
+// Package load answers: which events does an experiment offer, and which of them find room? A run without a load
+// builds events as fast as it can; a load has a clock, as an experiment's trigger has, and sources whose buffers are
+// finite. The clock does not wait for the network: an event that finds the buffers full is refused and counted. The
+// share of the refused is the dead time.
+//
+// All times are since the clock began. The package has no clock of its own.
+package load
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"evbench/internal/unit"
+)
+
+// How the events of a clock follow each other.
+const (
+	Periodic = "periodic" // one every 1/rate
+	Poisson  = "poisson"  // at random, independent of each other
+	Bursts   = "bursts"   // Burst at once, every Burst/rate
+)
+
+// Arrivals are the valid values of Load.Arrival.
+func Arrivals() []string { return []string{Periodic, Poisson, Bursts} }
+
+// A Load is what a case of a scenario is offered. The zero Load has no clock.
+type Load struct {
+	Rate    float64    `json:",omitempty"` // events/s of all servers together; 0: Share says it
+	Share   float64    `json:",omitempty"` // of what the healthy network carries at the link rate
+	Arrival string     `json:",omitempty"`
+	Burst   int        `json:",omitempty"` // events at once, of Bursts
+	Buffer  unit.Bytes `json:",omitempty"` // of a source, for fragments of events that are not built; 0: DefaultBuffer
+}
+
+// DefaultBuffer is the buffer of a source, unless a scenario says otherwise: that of a readout card with some
+// milliseconds of data, which holds 64 fragments of 1 MiB.
+const DefaultBuffer = 64 * unit.Bytes(1<<20)
+
+// On reports whether there is a clock.
+func (l Load) On() bool { return l.Rate > 0 || l.Share > 0 }
+
+// String writes a load as scenarios do: "12.5 kHz, poisson", "80 %".
+func (l Load) String() string {
+	text := RateText(l.Rate)
+	if l.Share > 0 {
+		text = fmt.Sprintf("%.4g %%", 100*l.Share)
+	}
+	if l.Arrival != Periodic {
+		text += ", " + l.Arrival
+	}
+	return text
+}
+
+// RateText writes a rate of events: "12.5 kHz".
+func RateText(rate float64) string {
+	for _, u := range [...]struct {
+		of   float64
+		name string
+	}{{1e6, "MHz"}, {1e3, "kHz"}} {
+		if rate >= u.of {
+			return fmt.Sprintf("%.4g %s", rate/u.of, u.name)
+		}
+	}
+	return fmt.Sprintf("%.4g Hz", rate)
+}
+
+// mostRate is the highest number in a rate: clocks count in ns.
+const mostRate = 1e9
+
+// ParseRate reads a rate of events, "10kHz", or a share of what the network carries, "80%".
+func ParseRate(text string) (rate, share float64, err error) {
+	digits := strings.TrimRight(text, "%kMHz ")
+	x, err := strconv.ParseFloat(digits, 64)
+	if err != nil || !(x > 0) || x > mostRate {
+		return 0, 0, fmt.Errorf("%q: write events per second, such as 200Hz or 10kHz, or a share of what the network carries, such as 80%%", text)
+	}
+	switch strings.TrimSpace(text[len(digits):]) {
+	case "%":
+		return 0, x / 100, nil
+	case "Hz":
+		return x, 0, nil
+	case "kHz":
+		return x * 1e3, 0, nil
+	case "MHz":
+		return x * 1e6, 0, nil
+	}
+	return 0, 0, fmt.Errorf("%q: the unit must be Hz, kHz, MHz or %%", text)
+}
+
+// A Clock says when events happen. The same load and seed make the same clock.
+type Clock struct {
+	load   Load
+	random *rand.Rand
+	n      uint64
+	at     float64 // s
+}
+
+// NewClock returns the clock of a load whose Rate is known.
+func NewClock(l Load, seed uint64) *Clock {
+	return &Clock{load: l, random: rand.New(rand.NewPCG(seed, 0))}
+}
+
+// Next returns when the next event happens, never before the last one. Of a periodic clock event i happens at
+// (i+1)/rate, without drift.
+func (c *Clock) Next() time.Duration {
+	c.n++
+	switch c.load.Arrival {
+	case Poisson:
+		c.at += c.random.ExpFloat64() / c.load.Rate
+	case Bursts:
+		burst := uint64(max(1, c.load.Burst))
+		c.at = float64((c.n-1)/burst+1) * float64(burst) / c.load.Rate
+	default:
+		c.at = float64(c.n) / c.load.Rate
+	}
+	return time.Duration(c.at * float64(time.Second))
+}

@@ -1,0 +1,114 @@
+package load
+
+import "time"
+
+// A Trigger accepts the events of a clock while all sources have room for them, as the busy logic of an experiment
+// does. Events are accepted in groups: an exchange takes one event of each builder, so the Trigger ends with a whole
+// group. It is pure: the caller tells the time, and how many of the accepted events are built.
+type Trigger struct {
+	clock *Clock
+	room  uint64 // accepted events that are not built, at most
+	group uint64
+	ends  time.Duration // after that the group begun is filled, and no more; below 0: after most events
+	most  uint64
+
+	next  time.Duration // event of the clock
+	at    time.Duration // up to which the clock has run
+	full  bool          // and events were refused
+	since time.Duration // that the first was
+
+	stamps []time.Duration // of accepted events that Take has not returned
+	Counts
+}
+
+// Counts are what became of the events of a clock. Offered is Accepted and Refused together.
+type Counts struct {
+	Accepted uint64
+	Refused  uint64
+	Times    uint64        // that events were refused one after the other
+	Longest  time.Duration // from the first of them until there was room again
+}
+
+// Dead is the share of the time in which events find no room: that of the events refused. Of a clock without order it
+// is the share of the time for which the buffers are full; a periodic clock may find them full for longer, between two
+// of its events, and lose none.
+func (c Counts) Dead() float64 {
+	if c.Refused == 0 {
+		return 0
+	}
+	return float64(c.Refused) / float64(c.Accepted+c.Refused)
+}
+
+// Options of a Trigger.
+type Options struct {
+	Clock *Clock
+	Room  uint64        // accepted events that are not built, at most; at least Group
+	Group uint64        // events that are accepted together, at least 1
+	For   time.Duration // how long the clock runs, until the group begun then is full
+	Most  uint64        // events to accept instead, a multiple of Group; 0: by time
+}
+
+// NewTrigger returns a Trigger whose clock begins at 0.
+func NewTrigger(o Options) *Trigger {
+	t := &Trigger{clock: o.Clock, group: max(1, o.Group), ends: o.For, most: o.Most}
+	t.room = max(o.Room, t.group)
+	t.next = o.Clock.Next()
+	return t
+}
+
+// Run lets the clock run to now. built of the accepted events are built; it is called with the old number before that
+// rises, so that an event finds the buffers as they were when it happened.
+func (t *Trigger) Run(now time.Duration, built uint64) {
+	t.at = max(t.at, now)
+	for t.next <= t.at && !t.Over() {
+		if t.Accepted-min(built, t.Accepted) >= t.room {
+			t.refuse()
+		} else {
+			t.free(t.next)
+			t.Accepted++
+			t.stamps = append(t.stamps, t.next)
+		}
+		t.next = t.clock.Next()
+	}
+	if t.Accepted-min(built, t.Accepted) < t.room {
+		t.free(t.at)
+	}
+}
+
+func (t *Trigger) refuse() {
+	t.Refused++
+	if !t.full {
+		t.full, t.since = true, t.next
+		t.Times++
+	}
+}
+
+// free notes that there is room again.
+func (t *Trigger) free(at time.Duration) {
+	if t.full {
+		t.full = false
+		t.Longest = max(t.Longest, at-t.since)
+	}
+}
+
+// Over reports whether no more events are accepted.
+func (t *Trigger) Over() bool {
+	if t.most > 0 {
+		return t.Accepted >= t.most
+	}
+	return t.next > t.ends && t.Accepted%t.group == 0 && t.Accepted > 0
+}
+
+// Next is when the clock has its next event, if it is not over.
+func (t *Trigger) Next() (at time.Duration, ok bool) { return t.next, !t.Over() }
+
+// Take returns when the next n accepted events happened, each once.
+func (t *Trigger) Take(n uint64) []time.Duration {
+	n = min(n, uint64(len(t.stamps)))
+	out := t.stamps[:n:n]
+	t.stamps = t.stamps[n:]
+	return out
+}
+
+// Waiting is how many accepted events Take has not returned.
+func (t *Trigger) Waiting() uint64 { return uint64(len(t.stamps)) }

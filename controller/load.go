@@ -1,0 +1,207 @@
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	"evbench/builder/load"
+	"evbench/builder/modes"
+	"evbench/controller/wire"
+)
+
+// A loading is what a clock offers in the counted part of a case. The controller is the experiment's busy logic: it
+// accepts events while all sources have room, and tells each builder when its events happened. Its knowledge of what
+// is built is as old as the workers' reports: some milliseconds, for which the buffers must be larger than they need be.
+type loading struct {
+	trigger *load.Trigger
+	began   time.Duration // of the clock
+	events  uint64        // of an exchange
+	sent    uint64        // exchanges below it have told when their events happened
+	builder int           // unsynchronised: place of the builder of the next event
+}
+
+// clockEvery is the least time between two looks at the clock: events that are closer are granted together.
+const clockEvery = time.Millisecond
+
+// startClock starts the clock of a case with a load.
+func (m *machine) startClock(now time.Duration) {
+	l := m.c.Load
+	if !l.On() {
+		return
+	}
+	events := uint64(m.roles.Events())
+	m.loading = &loading{began: now, events: events, sent: m.pace.until, trigger: load.NewTrigger(load.Options{
+		Clock: load.NewClock(l, m.c.Seed), Room: m.room(), Group: events, For: m.c.Duration, Most: m.c.Exchanges * events,
+	})}
+}
+
+// room is how many fragments of mean size a source's buffer holds.
+func (m *machine) room() uint64 {
+	size := float64(m.c.Load.Buffer)
+	if size == 0 {
+		size = float64(load.DefaultBuffer)
+	}
+	return uint64(size / float64(max(1, m.c.Fragment)))
+}
+
+// clock lets events happen until now, while as many are built as is known. It is called before that number rises.
+func (m *machine) clock(now time.Duration) {
+	if m.loading != nil && m.state == measuring {
+		m.loading.trigger.Run(now-m.loading.began, m.built())
+	}
+}
+
+// built is how many counted events have left all sources.
+func (m *machine) built() uint64 {
+	least, sum, counted := uint64(1<<63), uint64(0), func(w *worker) uint64 { return w.done - min(w.done, m.c.Warmup) }
+	for i := range m.workers {
+		w := &m.workers[i]
+		if w.builds {
+			sum += counted(w)
+		}
+		least = min(least, counted(w))
+	}
+	if m.section.mode == modes.Unsync {
+		return sum
+	}
+	return least * m.loading.events
+}
+
+// wakes is how long after now the clock has an event, at least clockEvery, if it runs.
+func (m *machine) wakes(now time.Duration) (time.Duration, bool) {
+	if m.loading == nil || m.state != measuring {
+		return 0, false
+	}
+	next, ok := m.loading.trigger.Next()
+	return max(m.loading.began+next-now, clockEvery), ok
+}
+
+// happened is the limit of exchanges whose events have all happened, and whether these are all.
+func (m *machine) happened(now time.Duration) (until uint64, last bool) {
+	m.clock(now)
+	t := m.loading.trigger
+	return max(m.pace.until, m.c.Warmup+t.Accepted/m.loading.events), t.Over()
+}
+
+// grantUntil lets all workers run to an exchange, and tells the builders when their events happened.
+func (m *machine) grantUntil(until uint64) {
+	l := m.loading
+	if l == nil || until <= l.sent {
+		m.broadcast(wire.Grant{Run: m.run, Until: until})
+		return
+	}
+	from, times := l.sent, l.trigger.Take((until-l.sent)*l.events)
+	l.sent = until
+	for rank := range m.workers {
+		g := wire.Grant{Run: m.run, Until: until, From: from}
+		for at := m.roles.Place(rank); m.workers[rank].builds && at < len(times); at += int(l.events) {
+			g.Due = append(g.Due, m.due(rank, times[at]))
+		}
+		m.send(rank, g)
+	}
+}
+
+// due is a time of the clock by the clock of a worker.
+func (m *machine) due(rank int, at time.Duration) int64 {
+	return m.zero + int64(m.loading.began+at) + m.workers[rank].ahead()
+}
+
+// ahead is by how much a worker's clock is ahead of the controller's: 0 where the difference may be the way of the
+// messages alone, as on one machine.
+func (w *worker) ahead() int64 {
+	if w.way == 0 || max(w.offset, -w.offset) <= w.way {
+		return 0
+	}
+	return w.offset
+}
+
+// ponged learns the difference of clocks from the quickest answer to a ping.
+func (w *worker) ponged(unix int64, p wire.Pong) {
+	if p.Sent == 0 || p.Clock == 0 || unix < p.Sent {
+		return
+	}
+	if way := max(1, (unix-p.Sent)/2); w.way == 0 || way < w.way {
+		w.way, w.offset = way, p.Clock-(p.Sent+way)
+	}
+}
+
+// assignHappened assigns the events that have happened, to one builder after the other: each gets equally many.
+func (m *machine) assignHappened(now time.Duration) {
+	m.clock(now)
+	l := m.loading
+	byRank := make([]wire.Assign, len(m.workers))
+	for _, at := range l.trigger.Take(l.trigger.Waiting()) {
+		rank := m.builderAt(l.builder)
+		l.builder = (l.builder + 1) % int(l.events)
+		id := m.ledger.reserve(1)
+		m.ledger.assign(rank, id)
+		m.workers[rank].assigned++
+		byRank[rank].Events, byRank[rank].Due = append(byRank[rank].Events, id), append(byRank[rank].Due, m.due(rank, at))
+	}
+	for rank, a := range byRank {
+		if len(a.Events) > 0 {
+			a.Run = m.run
+			m.send(rank, a)
+		}
+	}
+}
+
+// builderAt is the rank of the builder of a place.
+func (m *machine) builderAt(place int) int {
+	for rank := range m.workers {
+		if m.workers[rank].builds && m.roles.Place(rank) == place {
+			return rank
+		}
+	}
+	return 0
+}
+
+// awaitsClock reports whether all that has happened is done: then no server need move.
+func (m *machine) awaitsClock() bool {
+	return m.loading != nil && m.state == measuring && m.allDo(func(w *worker) bool {
+		if m.section.mode == modes.Unsync {
+			return w.done >= w.assigned
+		}
+		return w.done >= m.pace.until
+	})
+}
+
+// An Offered is what became of the events that a clock offered.
+type Offered struct {
+	load.Counts
+	Latency, Waited *load.Latency
+	ClockError      time.Duration // by which times between two servers may be wrong, at most
+}
+
+// offered adds up what the workers reported. Classes were checked when they came.
+func (m *machine) offered() *Offered {
+	if m.loading == nil {
+		return nil
+	}
+	o := &Offered{Counts: m.loading.trigger.Counts, Latency: load.NewLatency(), Waited: load.NewLatency()}
+	for i := range m.workers {
+		w := &m.workers[i]
+		o.ClockError = max(o.ClockError, time.Duration(w.way))
+		if w.totals != nil {
+			_, _ = o.Latency.Add(w.totals.Latency), o.Waited.Add(w.totals.Waited)
+		}
+	}
+	return o
+}
+
+// checkLatency returns an error if the times of events are none, or of more events than were granted.
+func (m *machine) checkLatency(t wire.Totals, events uint64) error {
+	for _, bars := range [][]load.Bar{t.Latency, t.Waited} {
+		n := uint64(0)
+		for _, b := range bars {
+			n += min(b.N, 1<<62)
+			if n > events || b.N == 0 {
+				return fmt.Errorf("reports %d times of events, %d were granted", n, events)
+			}
+		}
+		if err := load.NewLatency().Add(bars); err != nil {
+			return fmt.Errorf("times of events: %w", err)
+		}
+	}
+	return nil
+}

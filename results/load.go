@@ -1,0 +1,109 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"evbench/builder/load"
+	"evbench/internal/answer"
+	"evbench/internal/lists"
+)
+
+// Offered is what became of the events that a clock offered to a case, over its slices that count. Offered is Complete,
+// Incomplete and Refused together.
+type Offered struct {
+	Load       string  `json:"load"`            // as in the scenario
+	RatePerSec float64 `json:"rate_per_s"`      // of the clock, events of all servers together
+	Share      float64 `json:"share,omitempty"` // of what the healthy network carries; 0: not known
+	Offered    uint64  `json:"offered"`
+	Complete   uint64  `json:"complete"`
+	Incomplete uint64  `json:"incomplete"` // accepted, and not built: the case ended before
+	Refused    uint64  `json:"refused"`    // they found the buffers of the sources full
+
+	DeadSec    float64 `json:"dead_time_s"` // that the refused events stand for at the rate of the clock
+	DeadTimes  uint64  `json:"dead_times"`  // that events were refused one after the other
+	LongestSec float64 `json:"longest_dead_time_s"`
+
+	Latency       load.Quantiles `json:"latency_s"`     // from an event to its last fragment
+	Wait          load.Quantiles `json:"wait_s"`        // of it, until its exchange or the requests for its fragments began
+	ClockErrorSec float64        `json:"clock_error_s"` // by which times may be wrong where servers have clocks of their own, at most
+}
+
+// Taken is the share of the offered events that were built.
+func (o Offered) Taken() float64 {
+	if o.Offered == 0 {
+		return 0
+	}
+	return float64(o.Complete) / float64(o.Offered)
+}
+
+// Dead is the share of the time in which events were refused.
+func (o Offered) Dead() float64 {
+	if o.Offered == 0 {
+		return 0
+	}
+	return float64(o.Refused) / float64(o.Offered)
+}
+
+// loaded are the cases that a clock offers events.
+func (r *reading) loaded() (out []int) {
+	for i, c := range r.cases {
+		if c.Offered != nil && c.Estimate != nil {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// offers states what became of the events that were offered to cases: of many, where the first refuses some, and the
+// most that is taken whole.
+func (r *reading) offers(of []int) []answer.Finding {
+	by := func(i, j int) int { return cmp.Compare(r.cases[i].Offered.RatePerSec, r.cases[j].Offered.RatePerSec) }
+	of = slices.SortedFunc(slices.Values(of), by)
+	if len(of) <= mostSentences {
+		return lists.Map(of, r.takes)
+	}
+	var out []answer.Finding
+	refuses := func(i int) bool { return r.cases[i].Offered.Taken() < 1 }
+	if first := slices.IndexFunc(of, refuses); first >= 0 {
+		out = append(out, r.takes(of[first]))
+	}
+	if whole := slices.DeleteFunc(slices.Clone(of), refuses); len(whole) > 0 {
+		out = append(out, r.takes(whole[len(whole)-1]))
+	}
+	return append(out, answer.Finding{Text: fmt.Sprintf("the table has all %d loads", len(of))})
+}
+
+// takes states what a case does with the events that it is offered.
+func (r *reading) takes(i int) answer.Finding {
+	c := r.cases[i]
+	o, expected := c.Offered, 1.0
+	if o.Share > 0 && c.PredictedEfficiency > 0 { // no more is predicted than is offered
+		expected = c.PredictedEfficiency / o.Share
+	}
+	f := answer.Finding{Place: answer.At, Text: fmt.Sprintf("%s takes all of %s, p99.9 %s", c.called(), load.RateText(o.RatePerSec), span(o.Latency.P999))}
+	if o.Taken() < 1 {
+		f.Place = answer.Below
+		f.Text = fmt.Sprintf("%s takes %s of %s", c.called(), percentBelow(o.Taken()), load.RateText(o.RatePerSec))
+		if o.Refused > 0 {
+			f.Text += fmt.Sprintf(": %.2g %% dead time", 100*o.Dead())
+		}
+		if expected < 1-Tolerance {
+			f.Text += fmt.Sprintf(", %.2g %% predicted", 100*(1-expected))
+		}
+		if short := 1 - o.Taken()/expected; short > Tolerance && r.doubts(short) {
+			f.Doubts = []answer.Doubt{{Text: r.machine().sign, Remedy: r.quieter()}}
+		}
+	}
+	return f
+}
+
+// percentBelow writes a share below 1 with as many digits as show that.
+func percentBelow(x float64) string {
+	digits := 0
+	for fmt.Sprintf("%.*f", digits, 100*x) == fmt.Sprintf("%.*f", digits, 100.0) && digits < 6 {
+		digits++
+	}
+	return fmt.Sprintf("%.*f %%", digits, 100*x)
+}

@@ -1,0 +1,93 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+
+	"evbench/builder"
+	"evbench/builder/load"
+	"evbench/builder/modes"
+	"evbench/failover"
+)
+
+var loadShape = either(offeredRate(&load.Load{}).shape, object(loadFields(&load.Load{}), "rate"))
+
+func loadFields(l *load.Load) group {
+	return group{
+		{"rate", offeredRate(l), "events that happen in a second, of all servers together, such as 10kHz; or a share of what the healthy network carries, such as 80%"},
+		{"arrival", choice(&l.Arrival, "arrival", load.Arrivals()...), "how they follow each other"},
+		{"burst", whole(&l.Burst, 1, 1_000_000), "events at once, of arrival bursts"},
+		{"buffer", size(&l.Buffer, minFragment, 1<<50), "of each source, for fragments of events that are not built"},
+	}
+}
+
+func offeredRate(l *load.Load) value {
+	return to(new(string), withUnit("Hz", "kHz", "MHz", "%"), func(text string) (_ string, err error) {
+		l.Rate, l.Share, err = load.ParseRate(text)
+		return text, err
+	})
+}
+
+// load reads what a clock offers to a case: its rate, or all fields.
+func (d *document) load(at field, s *Scenario, c *Case) {
+	if !at.Given() {
+		return
+	}
+	l := load.Load{Arrival: load.Periodic}
+	f, good := d.section(at.InFull("rate"), loadFields(&l))
+	switch {
+	case !good:
+		return
+	case !l.On():
+		d.Fail(at, "has no rate; write for example load: 10kHz")
+		return
+	case (l.Arrival == load.Bursts) != f.Given("burst"):
+		d.Fail(at, "burst is how many events happen at once, of arrival: bursts; write both or none")
+		return
+	}
+	c.Load = l
+	if err := c.mayLoad(s); err != nil {
+		d.Fail(at, "%v", err)
+	}
+}
+
+// mayLoad says why a clock cannot offer events to a case.
+func (c *Case) mayLoad(s *Scenario) error {
+	switch {
+	case c.Mode == modes.Ordered:
+		return errors.New("a clock offers no events to ordered cases: their windows are planned before the events happen")
+	case c.Assign == builder.AssignBalanced:
+		return fmt.Errorf("assign: %s knows the sizes of events before they happen; write assign: %s", builder.AssignBalanced, builder.AssignNext)
+	case c.Failover != nil && failover.Policy(c.Failover.Policy) == failover.Unsync:
+		return fmt.Errorf("failover: %s changes how events are assigned, which a clock cannot follow", failover.Unsync)
+	case c.Load.Share > 0 && s.Fabric.Rate == 0:
+		return errors.New("nothing says what the network carries: write fabric.rate, or a rate such as 10kHz")
+	}
+	return nil
+}
+
+// Simulable says why evbench sim cannot compute a scenario.
+func (s *Scenario) Simulable() error {
+	return s.each(func(c *Case) error {
+		if c.Load.On() {
+			return errors.New("load: evbench sim has no clock that offers events; it computes how fast events are built")
+		}
+		return nil
+	})
+}
+
+// Offers is the rate of events that a case is offered, of all servers together, and as a share of what the healthy
+// network carries at the link rate; 0: not known, or without a load as many as that.
+func (s *Scenario) Offers(c Case) (rate, share float64) {
+	full := 0.0
+	if t := s.ExchangeTime(); t > 0 {
+		full = float64(builder.RolesOf(s.Tree).Events()) / t.Seconds()
+	}
+	switch {
+	case c.Load.Rate > 0 && full > 0:
+		return c.Load.Rate, c.Load.Rate / full
+	case c.Load.Rate > 0:
+		return c.Load.Rate, 0
+	}
+	return c.Load.Share * full, c.Load.Share
+}

@@ -1,0 +1,80 @@
+package worker_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"evbench/builder/load"
+	"evbench/builder/modes"
+	"evbench/controller"
+	"evbench/internal/unit"
+	"evbench/testing/expect"
+)
+
+// Four servers build four events in 15 ms: three fragments of 5 ms each.
+const inMemory = 4 / .015
+
+// offeredCase is a case of four servers with a load.
+func offeredCase(mode modes.Mode, l load.Load, d time.Duration) controller.Case {
+	c := lasting(4, mode, d)
+	c.Load = l
+	return c
+}
+
+// Below what the network carries all events are built; above it the rest is refused, and what is offered is built or
+// refused, exactly.
+func TestClock(t *testing.T) {
+	for _, mode := range []modes.Mode{modes.Sync, modes.Unsync, modes.FreeRunning} {
+		for _, l := range []load.Load{
+			{Rate: .5 * inMemory}, {Rate: .95 * inMemory}, {Rate: .8 * inMemory, Arrival: load.Poisson}, {Rate: .5 * inMemory, Arrival: load.Bursts, Burst: 10},
+			{Rate: 1.1 * inMemory, Buffer: 32_000}, {Rate: 1.5 * inMemory, Buffer: 32_000}, {Rate: 1.5 * inMemory, Arrival: load.Poisson, Buffer: 64_000},
+		} {
+			virtual(t, fmt.Sprint(mode, l), func(t *testing.T) {
+				c := offeredCase(mode, l, 6*time.Second)
+				o := expect.Value(newRig(t, 4).start().ctl.RunCase(t.Context(), c))(t)
+				x := o.Offered
+				expect.Equal(t, []uint64{o.Events, o.Lost, o.Unfinished}, []uint64{x.Accepted, 0, 0}, "events, lost, unfinished")
+				expect.Equal(t, x.Latency.Count(), x.Accepted, "latencies")
+				expect.Equal(t, x.Waited.Count(), x.Accepted, "waits")
+				share := l.Rate / inMemory
+				if share < 1 && x.Refused > 0 || share > 1 && mode == modes.Sync && math.Abs(x.Dead()-(1-1/share)) > .04 {
+					t.Errorf("%.2f of what the network carries: %+v, dead %.3f", share, x.Counts, x.Dead())
+				}
+				offered := float64(x.Accepted+x.Refused) / l.Rate
+				expect.True(t, math.Abs(offered/6-1) < .06, "the clock ran %.2f s, not 6", offered)
+				q := x.Latency.Quantiles()
+				expect.True(t, q.P50 >= .0075 && q.Max >= q.P999 && x.Waited.Quantiles().P50 <= q.P50, "latency %+v, wait %+v", q, x.Waited.Quantiles())
+				if room := float64(l.Buffer) / 1000; share > 1 { // the buffers are full: an event waits for as many as they hold
+					expect.True(t, mode != modes.Sync || math.Abs(q.P50/(room/inMemory)-1) < .25, "latency %+v with room for %v", q, room)
+				}
+			})
+		}
+	}
+}
+
+// A quiet clock is no standstill, and exchanges may be counted instead of time.
+func TestQuietClock(t *testing.T) {
+	for _, mode := range []modes.Mode{modes.Sync, modes.Unsync, modes.FreeRunning} {
+		virtual(t, string(mode), func(t *testing.T) {
+			c := offeredCase(mode, load.Load{Rate: .25, Buffer: 64 * unit.Bytes(1<<20)}, 0) // the time-out is 4 s
+			c.Exchanges = 5
+			o := expect.Value(newRig(t, 4).start().ctl.RunCase(t.Context(), c))(t)
+			expect.Equal(t, []uint64{o.Events, o.Offered.Accepted, o.Offered.Refused}, []uint64{20, 20, 0}, "events, accepted, refused")
+			expect.True(t, o.Span > 60*time.Second, "span %v", o.Span)
+		})
+	}
+}
+
+// The end of a case that fails counts what was accepted and not built.
+func TestClockOfFailure(t *testing.T) {
+	virtual(t, "killed", func(t *testing.T) {
+		r := newRig(t, 4).start()
+		time.AfterFunc(3*time.Second, func() { r.kill[2]() })
+		c := offeredCase(modes.Sync, load.Load{Rate: .5 * inMemory}, 20*time.Second)
+		o, err := r.ctl.RunCase(t.Context(), c)
+		expect.True(t, err != nil && o.Offered.Accepted > o.Events && o.Offered.Accepted >= 300, "%v: %+v of %+v", err, o.Events, o.Offered)
+		r.stop(2)
+	})
+}
