@@ -85,6 +85,7 @@ func countMetrics() (all []caseMetric) {
 
 var (
 	measured = desc("case_slices_total", "Slices that were measured.", "case")
+	slow     = desc("case_slow_ratio", "Rate of a server, cable or direction that is named as slow, beside the usual one; 0: it stood still or loses segments at its usual rate.", "case", "name")
 	rejected = desc("case_slices_rejected_total", "Slices that do not count, since something on the machine disturbed them.", "case")
 )
 
@@ -131,6 +132,9 @@ func collectCases(to chan<- prometheus.Metric, s *State) {
 			if v, ok := m.of(c); ok {
 				to <- prometheus.MustNewConstMetric(m.Desc, m.kind, v, c.Name)
 			}
+		}
+		for _, x := range c.Causes {
+			to <- prometheus.MustNewConstMetric(slow, prometheus.GaugeValue, x.Share, c.Name, x.Name)
 		}
 		all, not := 0, 0
 		for _, x := range s.Summary.Slices {
