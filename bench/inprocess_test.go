@@ -15,7 +15,6 @@ import (
 	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/results"
-	_ "evbench/site/engines"
 	"evbench/testing/transporttest"
 	"evbench/topology"
 	"evbench/transport"

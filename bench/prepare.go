@@ -211,7 +211,7 @@ func (x Parts) during(s *scenario.Scenario, c scenario.Case, p *plan.Plan, t *to
 }
 
 func planOptions(s *scenario.Scenario, c scenario.Case) plan.Options {
-	o := plan.Options{Schedule: c.Schedule, Routing: c.Routing, Objective: s.Objective(c), OnePath: s.OnePath(c), Seed: s.Seed}
+	o := plan.Options{Schedule: c.Schedule, Routing: c.Routing, Engines: s.Engines, Objective: s.Objective(c), OnePath: s.OnePath(c), Seed: s.Seed}
 	if c.Mode == modes.Ordered {
 		o.Schedule = schedules.FORS
 	}
@@ -255,7 +255,7 @@ func build(s *scenario.Scenario, c scenario.Case, t *topology.Tree, o plan.Optio
 	}
 	defer f.Close()
 	var p *plan.Plan
-	if o.Own, err = plan.ReadOwn(f); err == nil {
+	if o.Own, err = plan.ReadOwn(f, s.Engines); err == nil {
 		p, err = plan.Build(t, o)
 	}
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"evbench/bench"
 	"evbench/results"
 	"evbench/scenario"
-	_ "evbench/site/engines"
 	"evbench/testing/expect"
 )
 

@@ -19,6 +19,7 @@ import (
 	"evbench/model/ordered"
 	"evbench/results"
 	"evbench/scenario"
+	"evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/testing/transporttest"
 )
@@ -70,7 +71,7 @@ cases:
 
 func read(t *testing.T, text string) (*scenario.Scenario, []bench.Planned) {
 	t.Helper()
-	s := expect.Value(scenario.Read("small.yaml", strings.NewReader(text)))(t)
+	s := expect.Value(scenario.Files{Engines: engines.Trees()}.Read("small.yaml", strings.NewReader(text)))(t)
 	planned := expect.Value(bench.Parts{Ordered: ordered.Orderer{}}.Prepare(s))(t)
 	return s, planned
 }

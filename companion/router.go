@@ -10,6 +10,7 @@ import (
 
 	"evbench/failover"
 	"evbench/plan"
+	"evbench/routing"
 	"evbench/topology"
 )
 
@@ -41,6 +42,7 @@ type held struct {
 type rule struct {
 	plan   *plan.Plan // installed last
 	engine string     // for other dead links than the plan's
+	known  routing.Engines
 	addr   Addresses
 }
 
@@ -48,7 +50,7 @@ func (u rule) routes(t *topology.Tree) (Routes, error) {
 	if sameDead(t, u.plan.Tree) {
 		return routesAround(u.plan, u.addr)
 	}
-	tables, err := plan.Tables(t, u.engine)
+	tables, err := plan.Tables(u.known, t, u.engine)
 	if err != nil {
 		return nil, fmt.Errorf("re-route: %w", err)
 	}
@@ -56,14 +58,14 @@ func (u rule) routes(t *topology.Tree) (Routes, error) {
 }
 
 // NewRouter returns the router of a target with the routes of p installed. engine is the routing
-// that repairs tables: minhop, spread. NewRouter does not touch the target: the first call of Aid,
+// that repairs tables: minhop, spread, or one of x. NewRouter does not touch the target: the first call of Aid,
 // Install or Clean installs missing routes, so callers begin with an Install of p.
-func NewRouter(target Target, a Addresses, p *plan.Plan, engine string) (*Router, error) {
+func NewRouter(target Target, a Addresses, p *plan.Plan, engine string, x routing.Engines) (*Router, error) {
 	if p.Tables == nil {
 		return nil, fmt.Errorf("plan with routing %q: it has no tables to install", p.Routing)
 	}
-	r := &Router{target: target, rule: rule{p, engine, a}, news: make(chan struct{}, 1)}
-	if _, err := plan.Tables(p.Tree, engine); err != nil {
+	r := &Router{target: target, rule: rule{p, engine, x, a}, news: make(chan struct{}, 1)}
+	if _, err := plan.Tables(x, p.Tree, engine); err != nil {
 		return nil, err // the engine is not for this tree
 	}
 	return r, nil

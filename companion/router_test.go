@@ -26,7 +26,7 @@ func newRouted(t *testing.T, engine string) routed {
 	t.Helper()
 	f := &fabric{tables: map[Node][]Route{}, events: make(chan failover.LinkEvent)}
 	p := newPlan(t, topologytest.Without(t, topology.Options{Ports: 2, Leaves: 3}), routing.Ftree)
-	r := expect.Value(NewRouter(f, addresses{p.Tree}, p, engine))(t)
+	r := expect.Value(NewRouter(f, addresses{p.Tree}, p, engine, nil))(t)
 	n, err := r.Install(t.Context(), p)
 	expect.MustTrue(t, err == nil && n != 0, "install: %d routes, %v", n, err)
 	return routed{f, r, p}
@@ -119,9 +119,9 @@ func TestRouterAfterFailure(t *testing.T) {
 
 func TestNewRouterRefuses(t *testing.T) {
 	tree := topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2})
-	expect.True(t, expect.Err(NewRouter(nil, addresses{tree}, &plan.Plan{Tree: tree, Routing: plan.NoRouting}, routing.MinHop)) != nil,
+	expect.True(t, expect.Err(NewRouter(nil, addresses{tree}, &plan.Plan{Tree: tree, Routing: plan.NoRouting}, routing.MinHop, nil)) != nil,
 		"no error for a plan without tables")
-	expect.True(t, expect.Err(NewRouter(nil, addresses{tree}, newPlan(t, tree, routing.Ftree), "nonsense")) != nil, "no error for an unknown engine")
+	expect.True(t, expect.Err(NewRouter(nil, addresses{tree}, newPlan(t, tree, routing.Ftree), "nonsense", nil)) != nil, "no error for an unknown engine")
 }
 
 // What has been worked out ahead is what would be computed, for every link.

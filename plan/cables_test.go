@@ -30,7 +30,7 @@ func (y *tally) plans(t testing.TB, rng *rand.Rand, trees, ports, leaves int, ro
 			tree = topologytest.Roles(t, tree, rng)
 		}
 		begin := time.Now()
-		p, err := plan.Build(tree, plan.Options{Schedule: schedules.FORS})
+		p, err := plan.Build(tree, plan.Options{Engines: engines.Trees(), Schedule: schedules.FORS})
 		took += time.Since(begin)
 		expect.Must(t, err)
 		expect.Must(t, p.Judge(), "%s without %v", tree.Notation(), tree.DownNames())
@@ -70,8 +70,8 @@ func TestCablesRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 4))
 	for range 4 {
 		tree := topologytest.Cables(t, rng, 5, 5, max(1, 5/2))
-		for _, name := range plan.Routings() {
-			p, err := plan.Build(tree, plan.Options{Schedule: schedules.FORS, Routing: name})
+		for _, name := range plan.Routings(engines.Trees()) {
+			p, err := plan.Build(tree, plan.Options{Engines: engines.Trees(), Schedule: schedules.FORS, Routing: name})
 			if (name == engines.DModK || name == engines.FtreeToOpenSMMinHop) && err != nil {
 				continue // of whole trees; of those that ftree takes
 			}
@@ -91,7 +91,7 @@ func TestCablesRoundTrip(t *testing.T) {
 // What is wrong with cables in a plan is an offence, or an error, that names it.
 func TestCablesJudged(t *testing.T) {
 	tree := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 2, Spines: 2, Cables: 2}, "leaf0-spine1/1")
-	p := expect.Value(plan.Build(tree, plan.Options{Schedule: schedules.FORS}))(t)
+	p := expect.Value(plan.Build(tree, plan.Options{Engines: engines.Trees(), Schedule: schedules.FORS}))(t)
 	var file bytes.Buffer
 	expect.Must(t, p.WriteText(&file))
 	lines := strings.Split(file.String(), "\n")

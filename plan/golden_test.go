@@ -8,6 +8,7 @@ import (
 
 	"evbench/plan"
 	"evbench/scheduler/judge"
+	"evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
@@ -60,6 +61,7 @@ func TestGolden(t *testing.T) {
 	} {
 		t.Run(tt.file, func(t *testing.T) {
 			tt.o.Seed = 1
+			tt.o.Engines = engines.Trees()
 			p, err := plan.Build(topologytest.Tree(t, tt.tree, tt.down...), tt.o)
 			built(t, err)
 			golden(t, tt.file, p)

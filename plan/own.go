@@ -5,6 +5,7 @@ import (
 	"io"
 	"reflect"
 
+	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/judge"
 	"evbench/topology"
@@ -12,7 +13,7 @@ import (
 
 // ReadOwn is Read of a plan that somebody wrote to have it measured: a complete exchange whose messages may
 // meet on links, also over the paths that it chooses.
-func ReadOwn(r io.Reader) (*Plan, error) {
+func ReadOwn(r io.Reader, x routing.Engines) (*Plan, error) {
 	f, err := judge.Read(r)
 	switch {
 	case err != nil:
@@ -23,7 +24,7 @@ func ReadOwn(r io.Reader) (*Plan, error) {
 	if report := judge.Check(f, judge.Options{AllowContention: true, First: 1}); !report.Valid {
 		return nil, notComplete(report.Offences[0].Text)
 	}
-	return restore(f)
+	return restore(f, x)
 }
 
 // on returns the schedule of a plan for a tree of the same servers, which may have other dead links: with its

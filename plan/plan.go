@@ -102,6 +102,8 @@ type Options struct {
 	Own *Plan
 	// Routing is a name of Routings. "" means pinned where the schedule chooses spines, else ftree.
 	Routing string
+	// Engines are known beside routing's own.
+	Engines routing.Engines
 	// Objective is what fors makes least. "" means schedules.FewestPhases.
 	Objective schedules.Objective
 	// OnePath: senders cannot choose paths. Tables by destination then hold pinned paths; a plan
@@ -160,7 +162,7 @@ func Build(t *topology.Tree, o Options) (*Plan, error) {
 		}
 	}
 	p.OnePath = o.OnePath && p.Pinned()
-	if err := p.route(); err != nil {
+	if err := p.route(o.Engines); err != nil {
 		return nil, err
 	}
 	o.stage("figures")
@@ -202,18 +204,18 @@ func (p *Plan) schedule(o Options) (err error) {
 
 func (p *Plan) pinnable() bool { return p.Schedule != nil && p.Schedule.Pinned }
 
-func (p *Plan) route() (err error) {
+func (p *Plan) route(x routing.Engines) (err error) {
 	name := p.Routing
 	switch name {
 	case NoRouting:
 		return nil
 	case routing.Pinned:
 		if p.Schedule == nil {
-			return fmt.Errorf("routing pinned needs a schedule; without one there are %s", strings.Join(routing.TreeNames(), ", "))
+			return fmt.Errorf("routing pinned needs a schedule; without one there are %s", strings.Join(x.Names(), ", "))
 		}
 		name = routing.Spread
 	}
-	if p.Tables, err = Tables(p.Tree, name); err == nil && p.OnePath {
+	if p.Tables, err = Tables(x, p.Tree, name); err == nil && p.OnePath {
 		err = p.holdPaths()
 	}
 	return err

@@ -14,6 +14,7 @@ import (
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/judge"
+	"evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
@@ -21,7 +22,7 @@ import (
 
 func build(t *testing.T, tr *topology.Tree, schedule, engine string) *plan.Plan {
 	t.Helper()
-	p := expect.Value(plan.Build(tr, plan.Options{Schedule: schedule, Routing: engine, Seed: 1}))(t)
+	p := expect.Value(plan.Build(tr, plan.Options{Engines: engines.Trees(), Schedule: schedule, Routing: engine, Seed: 1}))(t)
 	return p
 }
 
@@ -174,19 +175,19 @@ func TestBuildRefuses(t *testing.T) {
 		o    plan.Options
 		want string
 	}{
-		{"pinned without a schedule", healthy, plan.Options{Routing: "pinned"}, "routing pinned needs a schedule"},
-		{"objective of another schedule", healthy, plan.Options{Schedule: "xor", Objective: "paths"}, "only the schedule fors has objectives"},
-		{"unknown objective", healthy, plan.Options{Schedule: "fors", Objective: "speed"}, "there are phases, paths, balanced"},
-		{"unknown engine", healthy, plan.Options{Schedule: "linear-shift", Routing: "magic"}, "there are ftree, minhop, spread, ecmp, spray, adaptive, opensm-minhop, "},
-		{"unknown schedule", healthy, plan.Options{Schedule: "magic"}, "linear-shift"},
-		{"too many servers", topologytest.Tree(t, topology.Options{Ports: 254, Leaves: 200}), plan.Options{Schedule: "linear-shift"}, "50800 servers"},
-		{"xor of 15", topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5}), plan.Options{Schedule: "xor"}, "power of two"},
+		{"pinned without a schedule", healthy, plan.Options{Engines: engines.Trees(), Routing: "pinned"}, "routing pinned needs a schedule"},
+		{"objective of another schedule", healthy, plan.Options{Engines: engines.Trees(), Schedule: "xor", Objective: "paths"}, "only the schedule fors has objectives"},
+		{"unknown objective", healthy, plan.Options{Engines: engines.Trees(), Schedule: "fors", Objective: "speed"}, "there are phases, paths, balanced"},
+		{"unknown engine", healthy, plan.Options{Engines: engines.Trees(), Schedule: "linear-shift", Routing: "magic"}, "there are ftree, minhop, spread, ecmp, spray, adaptive, opensm-minhop, "},
+		{"unknown schedule", healthy, plan.Options{Engines: engines.Trees(), Schedule: "magic"}, "linear-shift"},
+		{"too many servers", topologytest.Tree(t, topology.Options{Ports: 254, Leaves: 200}), plan.Options{Engines: engines.Trees(), Schedule: "linear-shift"}, "50800 servers"},
+		{"xor of 15", topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5}), plan.Options{Engines: engines.Trees(), Schedule: "xor"}, "power of two"},
 	} {
 		expect.Error(t, expect.Err(plan.Build(tt.tree, tt.o)), tt.want)
 	}
 	cut := topologytest.Tree(t, ft44, "leaf0-spine0", "leaf0-spine1", "leaf0-spine2", "leaf0-spine3")
 	var u *topology.UnreachableError
-	if _, err := plan.Build(cut, plan.Options{Schedule: "fors"}); !errors.As(err, &u) {
+	if _, err := plan.Build(cut, plan.Options{Engines: engines.Trees(), Schedule: "fors"}); !errors.As(err, &u) {
 		t.Errorf("a leaf without links: error = %v, want *UnreachableError", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"evbench/plan"
 	"evbench/scheduler/schedules"
+	"evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/topology"
 )
@@ -76,12 +77,12 @@ func TestRepairPodsJudged(t *testing.T) {
 	sum, all := map[string]float64{}, expect.Samples(60, 15)
 	for i := range all {
 		p := brokenPods(t, rng, 0.3)
-		best := judgedPods(t, p, plan.Options{Schedule: schedules.FORS, DropUnreachable: true, Seed: uint64(i)})
+		best := judgedPods(t, p, plan.Options{Engines: engines.Trees(), Schedule: schedules.FORS, DropUnreachable: true, Seed: uint64(i)})
 		if best == nil {
 			continue
 		}
 		for _, base := range repairs {
-			q := judgedPods(t, p, plan.Options{Schedule: schedules.RepairPrefix + base, DropUnreachable: true, Seed: uint64(i)})
+			q := judgedPods(t, p, plan.Options{Engines: engines.Trees(), Schedule: schedules.RepairPrefix + base, DropUnreachable: true, Seed: uint64(i)})
 			if base == schedules.FORS && q.Phases() != best.Phases() {
 				t.Errorf("%s down %v: %d phases, repaired %d", p.Notation(), p.DownNames(), best.Phases(), q.Phases())
 			}
@@ -102,7 +103,7 @@ func TestObjectivesPodsJudged(t *testing.T) {
 	over, n := 0.0, 0.0
 	for i := range expect.Samples(36, 12) {
 		p := brokenPods(t, rng, 0.25*float64(i%3))
-		o := plan.Options{Schedule: schedules.FORS, DropUnreachable: true, Seed: uint64(i)}
+		o := plan.Options{Engines: engines.Trees(), Schedule: schedules.FORS, DropUnreachable: true, Seed: uint64(i)}
 		least := judgedPods(t, p, o)
 		if least == nil {
 			continue
@@ -128,7 +129,7 @@ func TestDropPodsJudged(t *testing.T) {
 	apart := 0
 	for i := range 80 {
 		p := brokenPods(t, rng, 0.9)
-		o := plan.Options{Schedule: schedules.FORS, Seed: uint64(i), DropUnreachable: true}
+		o := plan.Options{Engines: engines.Trees(), Schedule: schedules.FORS, Seed: uint64(i), DropUnreachable: true}
 		q := judgedPods(t, p, o)
 		if q == nil || len(q.Unreachable) == 0 {
 			continue

@@ -12,6 +12,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
@@ -82,7 +83,7 @@ func TestBuildThreeLevels(t *testing.T) {
 		}
 		o.Fill[0], o.Fill[1] = o.Ports, o.Ports
 		for _, kind := range [][2]string{{"fors", ""}, {"linear-shift", "pinned"}, {"bandwidth-optimal", "none"}} {
-			p, err := plan.Build(topologytest.Tree(t, o), plan.Options{Schedule: kind[0], Routing: kind[1]})
+			p, err := plan.Build(topologytest.Tree(t, o), plan.Options{Engines: engines.Trees(), Schedule: kind[0], Routing: kind[1]})
 			built(t, err)
 			if c := p.Cost(plan.Equal, 0); kind[1] != "none" && c.Duration != float64(p.Phases()) {
 				t.Errorf("%s, %s: %d phases last %v", p.Tree.Notation(), kind[0], p.Phases(), c.Duration)
@@ -107,8 +108,8 @@ func TestEnginesOfThreeLevels(t *testing.T) {
 		if tr, err = tr.Without(links...); err != nil {
 			t.Fatal(err)
 		}
-		for _, engine := range routing.TreeNames() {
-			p, err := plan.Build(tr, plan.Options{Schedule: "linear-shift", Routing: engine})
+		for _, engine := range engines.Trees().Names() {
+			p, err := plan.Build(tr, plan.Options{Engines: engines.Trees(), Schedule: "linear-shift", Routing: engine})
 			if engine == "dmodk" && len(links) > 0 || engine == "qft" && err != nil {
 				continue // closed forms of whole trees; of some trees
 			}
@@ -139,14 +140,14 @@ func TestEnginesOfThreeLevels(t *testing.T) {
 
 func TestUnreachableError(t *testing.T) {
 	one := topologytest.Tree(t, ft44, "leaf0-spine0", "leaf0-spine1", "leaf3-spine2", "leaf3-spine3")
-	_, err := plan.Build(one, plan.Options{Schedule: "fors"})
+	_, err := plan.Build(one, plan.Options{Engines: engines.Trees(), Schedule: "fors"})
 	want := "leaf0 and leaf3 have no spine in common that is alive: their servers cannot reach each other"
 	expect.True(t, err != nil && err.Error() == want, "error %v, want %s", err, want)
 	var down []string
 	for k := range 8 {
 		down = append(down, fmt.Sprintf("leaf0-spine%d", k), fmt.Sprintf("leaf1-spine%d", k))
 	}
-	_, err = plan.Build(topologytest.Tree(t, ft88, down...), plan.Options{Schedule: "fors"})
+	_, err = plan.Build(topologytest.Tree(t, ft88, down...), plan.Options{Engines: engines.Trees(), Schedule: "fors"})
 	var u *plan.UnreachableError
 	expect.MustTrue(t, errors.As(err, &u) && len(u.Pairs) == 13, "error %v", err)
 	s := u.Error()
@@ -171,7 +172,7 @@ func TestDropUnreachable(t *testing.T) {
 			}
 		}
 		for _, name := range []string{"linear-shift", "bandwidth-optimal", "fors"} {
-			p, err := plan.Build(tr, plan.Options{Schedule: name, DropUnreachable: true})
+			p, err := plan.Build(tr, plan.Options{Engines: engines.Trees(), Schedule: name, DropUnreachable: true})
 			if err != nil {
 				expect.MustTrue(t, strings.Contains(err.Error(), "reach"), "%v", err)
 				continue

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"evbench/routing"
+	"evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
@@ -15,7 +16,7 @@ import (
 // counts the others, unless their leaves are apart.
 func TestNoRouteError(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}, "leaf0-spine0")
-	tables := expect.Value(Tables(tr, routing.Ftree))(t)
+	tables := expect.Value(Tables(engines.Trees(), tr, routing.Ftree))(t)
 	expect.Must(t, reach(tables, routing.Ftree, nil))
 	tables.Set(routing.Switch(1), 5)
 	tables.Set(routing.Switch(0), 4)

@@ -20,12 +20,12 @@ import (
 // Read reads a plan file, packed with gzip or not, into the plan that wrote it. The objective, and
 // weights of a bound that the file does not state, stay empty. Read accepts plans that verify finds
 // valid, also with contention where the routing is pinned. Spines of other routings must match
-// their tables. Another plan than one of a tree in phases is ErrOther.
-func Read(r io.Reader) (*Plan, error) { return ReadAtMost(r, math.MaxInt) }
+// their tables, which x may make. Another plan than one of a tree in phases is ErrOther.
+func Read(r io.Reader, x routing.Engines) (*Plan, error) { return ReadAtMost(r, math.MaxInt, x) }
 
 // ReadAtMost is Read for at most so many messages. Reading takes up to 100 bytes for
 // each; a small file can stand for many.
-func ReadAtMost(r io.Reader, messages int) (*Plan, error) {
+func ReadAtMost(r io.Reader, messages int, x routing.Engines) (*Plan, error) {
 	memory := math.MaxInt
 	if messages < memory/judge.MessageBytes {
 		memory = messages * judge.MessageBytes
@@ -34,18 +34,18 @@ func ReadAtMost(r io.Reader, messages int) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Of(f)
+	return Of(f, x)
 }
 
 // Of is Read of a file that has been read.
-func Of(f *judge.File) (*Plan, error) {
+func Of(f *judge.File, x routing.Engines) (*Plan, error) {
 	if f.Sized() || f.Tree == nil {
 		return nil, ErrOther
 	}
 	if report := judge.Check(f, judge.Options{AllowContention: f.Routing != routing.Pinned, Bound: true, First: 1}); !report.Valid {
 		return nil, notComplete(report.Offences[0].Text)
 	}
-	return restore(f)
+	return restore(f, x)
 }
 
 // ErrOther says that a file holds a plan that is not of this package: of fragments of unequal size, or over given tables.
@@ -60,7 +60,7 @@ func isName(s string) bool {
 	return s != "" && len(s) <= 100 && !strings.ContainsFunc(s, func(r rune) bool { return r < '!' || r > '~' })
 }
 
-func restore(f *judge.File) (*Plan, error) {
+func restore(f *judge.File, x routing.Engines) (*Plan, error) {
 	p := &Plan{Tree: f.Tree, Routing: f.Routing, Bound: boundOf(f), Unreachable: f.Tree.Severed(), Rates: f.Rates}
 	stated := slices.SortedFunc(slices.Values(f.Unreachable), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 	if all := f.Tree.Unreachable(); slices.Equal(stated, all) {
@@ -79,7 +79,7 @@ func restore(f *judge.File) (*Plan, error) {
 	}
 	ms := messagesOf(p, f)
 	p.Schedule = scheduler.FromMessages(f.Schedule, p.Tree, p.Pinned(), ms)
-	if err := p.route(); err != nil {
+	if err := p.route(x); err != nil {
 		return nil, err
 	}
 	if err := p.follows(ms); err != nil {

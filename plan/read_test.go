@@ -11,6 +11,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
@@ -19,7 +20,7 @@ import (
 
 func restored(t testing.TB, file []byte) *plan.Plan {
 	t.Helper()
-	p, err := plan.Read(bytes.NewReader(file))
+	p, err := plan.Read(bytes.NewReader(file), engines.Trees())
 	expect.MustTrue(t, err == nil, "%v\n%s", err, file)
 	return p
 }
@@ -83,14 +84,14 @@ func TestReadBounds(t *testing.T) {
 func TestReadUnreachable(t *testing.T) {
 	tr := topologytest.Tree(t, ft44, "leaf0-spine0", "leaf0-spine1", "leaf3-spine2", "leaf3-spine3")
 	for _, engine := range []string{"none", "minhop", "ecmp"} {
-		p := expect.Value(plan.Build(tr, plan.Options{Schedule: "linear-shift", Routing: engine, DropUnreachable: true}))(t)
+		p := expect.Value(plan.Build(tr, plan.Options{Engines: engines.Trees(), Schedule: "linear-shift", Routing: engine, DropUnreachable: true}))(t)
 		text, doc := write(t, p)
 		expect.True(t, bytes.Contains(text, []byte("\n# unreachable leaf0-leaf3\n")) && bytes.Contains(doc, []byte(`"unreachable":["leaf0-leaf3"]`)),
 			"%s: the files do not name leaf0 and leaf3", engine)
 		expect.False(t, p.Messages() != 240-32 || bytes.Contains(text, []byte("\n0 0 12 ")), "%s: %d messages", engine, p.Messages())
 		same(t, p, restored(t, text))
 		quiet := bytes.Replace(text, []byte("# unreachable leaf0-leaf3\n"), nil, 1)
-		if _, err := plan.Read(bytes.NewReader(quiet)); err == nil || !strings.Contains(err.Error(), "server0 never sends to server12: not a complete plan") {
+		if _, err := plan.Read(bytes.NewReader(quiet), engines.Trees()); err == nil || !strings.Contains(err.Error(), "server0 never sends to server12: not a complete plan") {
 			t.Errorf("%s, without the line: error %v", engine, err)
 		}
 	}
@@ -161,10 +162,10 @@ func TestReadRefuses(t *testing.T) {
 	} {
 		expect.False(t, tt.old != "" && !bytes.Contains(tt.file, []byte(tt.old)), "%s: nothing to change in\n%s", tt.name, tt.file)
 		file := strings.Replace(string(tt.file), tt.old, tt.new, 1)
-		expect.Error(t, expect.Err(plan.Read(strings.NewReader(file))), tt.want)
+		expect.Error(t, expect.Err(plan.Read(strings.NewReader(file), engines.Trees())), tt.want)
 	}
 	bare := regexp.MustCompile(`(?m)^(\d+ \d+ \d+) 1$`).ReplaceAllString(string(pinned), "$1 -")
-	expect.Error(t, expect.Err(plan.Read(strings.NewReader(bare))), "sends to server2 on leaf1 through no spine")
+	expect.Error(t, expect.Err(plan.Read(strings.NewReader(bare), engines.Trees())), "sends to server2 on leaf1 through no spine")
 }
 
 // swapped exchanges the spines of a file with two.
@@ -205,14 +206,14 @@ func TestReadByHand(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	tr := topologytest.Tree(f, topology.Options{Ports: 2, Leaves: 2}, "leaf0-spine0")
 	for _, kind := range [][2]string{{"fors", "pinned"}, {"linear-shift", "minhop"}, {"linear-shift", "none"}} {
-		p := expect.Value(plan.Build(tr, plan.Options{Schedule: kind[0], Routing: kind[1]}))(f)
+		p := expect.Value(plan.Build(tr, plan.Options{Engines: engines.Trees(), Schedule: kind[0], Routing: kind[1]}))(f)
 		text, _ := write(f, p)
 		f.Add(text)
 	}
 	text, _ := write(f, threeLevels(f))
 	f.Add(text)
 	f.Fuzz(func(t *testing.T, file []byte) {
-		p, err := plan.Read(bytes.NewReader(file))
+		p, err := plan.Read(bytes.NewReader(file), engines.Trees())
 		if err != nil {
 			return
 		}

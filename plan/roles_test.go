@@ -13,6 +13,7 @@ import (
 	"evbench/routing"
 	"evbench/scheduler/judge"
 	"evbench/scheduler/schedules"
+	"evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
@@ -29,7 +30,7 @@ func TestRolesRoundTrip(t *testing.T) {
 			expect.Must(t, p.Judge())
 			var file bytes.Buffer
 			expect.Must(t, p.WriteText(&file))
-			back := expect.Value(plan.Read(bytes.NewReader(file.Bytes())))(t)
+			back := expect.Value(plan.Read(bytes.NewReader(file.Bytes()), engines.Trees()))(t)
 			messages := len(slices.Collect(back.Schedule.All()))
 			expect.True(t, back.Hash() == p.Hash() && messages == tree.Messages() && messages == p.Messages() && back.Cost(plan.Equal, 0) == p.Cost(plan.Equal, 0),
 				"%s: %d messages of %d, costs %+v and %+v", tree.Notation(), messages, tree.Messages(), back.Cost(plan.Equal, 0), p.Cost(plan.Equal, 0))
@@ -93,7 +94,7 @@ func TestRolesJudgedRandom(t *testing.T) {
 // A pod's links to top switches bound what leaves and what enters it, by roles.
 func TestRolesPods(t *testing.T) {
 	tree := expect.Value(topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 8, Pods: 4, Spines: 2, Tops: 2}, "leaf0-spine0").WithRoles("leaf0", "leaf7"))(t)
-	p := expect.Value(plan.Build(tree, plan.Options{Schedule: "linear-shift", Routing: "minhop"}))(t)
+	p := expect.Value(plan.Build(tree, plan.Options{Engines: engines.Trees(), Schedule: "linear-shift", Routing: "minhop"}))(t)
 	expect.Must(t, p.Judge())
 	expect.True(t, p.Bound.Phases == 16 && p.Bound.String() == "leaf0", "bound %d %s, want 16 messages over one link", p.Bound.Phases, p.Bound)
 }
@@ -137,11 +138,11 @@ func TestRolesRefused(t *testing.T) {
 		o    plan.Options
 		want string
 	}{
-		{pods, plan.Options{Schedule: "fors", Objective: schedules.Balanced}, "objective balanced is for trees of three levels where all do both"},
-		{tree, plan.Options{Schedule: "xor"}, "schedule xor is for trees where all do both"},
-		{tree, plan.Options{Schedule: "repair:xor"}, "schedule repair:xor is for trees where all do both"},
-		{cut, plan.Options{Schedule: "fors", DropUnreachable: true}, "no two servers can reach each other"},
-		{cut, plan.Options{Schedule: "fors"}, "leaf0 and leaf1 have no spine in common"},
+		{pods, plan.Options{Engines: engines.Trees(), Schedule: "fors", Objective: schedules.Balanced}, "objective balanced is for trees of three levels where all do both"},
+		{tree, plan.Options{Engines: engines.Trees(), Schedule: "xor"}, "schedule xor is for trees where all do both"},
+		{tree, plan.Options{Engines: engines.Trees(), Schedule: "repair:xor"}, "schedule repair:xor is for trees where all do both"},
+		{cut, plan.Options{Engines: engines.Trees(), Schedule: "fors", DropUnreachable: true}, "no two servers can reach each other"},
+		{cut, plan.Options{Engines: engines.Trees(), Schedule: "fors"}, "leaf0 and leaf1 have no spine in common"},
 	} {
 		_, err := plan.Build(c.tree, c.o)
 		expect.True(t, err != nil && strings.Contains(err.Error(), c.want), "%+v: %v, want %q", c.o, err, c.want)

@@ -15,7 +15,7 @@ import (
 
 // Routings returns the names that a plan's routing may have: the
 // engines for trees, routing.Pinned and NoRouting.
-func Routings() []string { return append(routing.TreeNames(), routing.Pinned, NoRouting) }
+func Routings(x routing.Engines) []string { return append(x.Names(), routing.Pinned, NoRouting) }
 
 // A NoRouteError says that the tables of an engine leave out servers that share a live path. On
 // trees of two levels no engine is known to do so, but no engine for any network promises it.
@@ -42,12 +42,12 @@ func (e *NoRouteError) Unwrap() error { return e.first }
 // Tables computes the tables of one of the engines of Routings and checks that they join all
 // servers whose leaves share a live path; otherwise it returns a *NoRouteError. The tables depend
 // only on the dead links.
-func Tables(t *topology.Tree, name string) (*routing.Tables, error) {
-	if !slices.Contains(routing.TreeNames(), name) {
-		return nil, fmt.Errorf("routing %q: no such engine; %s", name, show.Choices(name, Routings()))
+func Tables(x routing.Engines, t *topology.Tree, name string) (*routing.Tables, error) {
+	if !slices.Contains(x.Names(), name) {
+		return nil, fmt.Errorf("routing %q: no such engine; %s", name, show.Choices(name, Routings(x)))
 	}
 	cut := t.Unreachable()
-	tables, err := routing.ForTree(name, t, len(cut) > 0)
+	tables, err := x.Tables(t, name, len(cut) > 0)
 	if err != nil {
 		return nil, err
 	}

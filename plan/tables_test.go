@@ -10,6 +10,7 @@ import (
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
+	"evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
@@ -27,8 +28,8 @@ func TestEveryRoutingIsJudged(t *testing.T) {
 		topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5, Fill: []int{3, 3, 0, 3, 1}}),
 		topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5, Fill: []int{1, 3, 2, 3, 0}}, "leaf1-spine1", "leaf4-spine0"),
 	} {
-		for _, name := range plan.Routings() {
-			p, err := plan.Build(tr, plan.Options{Schedule: "linear-shift", Routing: name})
+		for _, name := range plan.Routings(engines.Trees()) {
+			p, err := plan.Build(tr, plan.Options{Engines: engines.Trees(), Schedule: "linear-shift", Routing: name})
 			switch {
 			case !tr.Full() && (name == "dmodk" || name == "qft"), len(tr.Dead()) > 0 && name == "dmodk":
 				expect.Error(t, err, "engine "+name)
@@ -46,7 +47,7 @@ func TestEveryRoutingIsJudged(t *testing.T) {
 
 // tableEngines are the routings with one path for each destination.
 func tableEngines() []string {
-	return slices.DeleteFunc(plan.Routings(), func(n string) bool {
+	return slices.DeleteFunc(plan.Routings(engines.Trees()), func(n string) bool {
 		return n == routing.ECMP || routing.PerPacket(n) || n == routing.Pinned || n == plan.NoRouting
 	})
 }
@@ -67,7 +68,7 @@ func TestTablesJoinAll(t *testing.T) {
 			}
 		}
 		for _, name := range tableEngines() {
-			tables, err := plan.Tables(tr, name)
+			tables, err := plan.Tables(engines.Trees(), tr, name)
 			switch {
 			case err == nil:
 				joined(t, tr, tables)
@@ -98,7 +99,7 @@ func TestTablesHoldOnePath(t *testing.T) {
 		if tr.Connected() != nil {
 			continue
 		}
-		o := plan.Options{Schedule: schedules.FORS, Objective: schedules.FewestPaths, OnePath: true, Seed: rng.Uint64()}
+		o := plan.Options{Engines: engines.Trees(), Schedule: schedules.FORS, Objective: schedules.FewestPaths, OnePath: true, Seed: rng.Uint64()}
 		p := expect.Value(plan.Build(tr, o))(t)
 		for m := range p.Schedule.All() {
 			path, ok := p.Tables.PathOf(m.Src, m.Dst)
@@ -120,7 +121,7 @@ func TestOnePathRefuses(t *testing.T) {
 		_, err := plan.Build(tr, o)
 		expect.Error(t, err, "the plan needs several paths from leaf", "write schedule: fors, objective: paths")
 	}
-	p, err := plan.Build(tr, plan.Options{Schedule: schedules.LinearShift, OnePath: true})
+	p, err := plan.Build(tr, plan.Options{Engines: engines.Trees(), Schedule: schedules.LinearShift, OnePath: true})
 	expect.True(t, err == nil && !p.OnePath, "tables choose, and one path is asked for: %v, %v", p, err)
 }
 

@@ -8,6 +8,7 @@ import (
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
+	"evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/topology"
 )
@@ -21,6 +22,7 @@ func TestWhole(t *testing.T) {
 		{Schedule: schedules.FORS}, {Schedule: schedules.LinearShift, Routing: routing.Ftree},
 		{Schedule: schedules.LinearShift, Routing: routing.Pinned}, {Schedule: schedules.FORS, OnePath: true},
 	} {
+		o.Engines = engines.Trees()
 		p := expect.Value(plan.Build(tr, o))(t)
 		expect.True(t, p.Whole && p.Phases() == n-1 && p.Bound.Phases == n-1 && p.Bound.Kind == scheduler.KindServer, "%+v: %d phases, bound %+v", o, p.Phases(), p.Bound)
 		most := float64(n - 1)

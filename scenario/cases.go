@@ -213,7 +213,7 @@ func (d *document) combine(e entry, s *Scenario, c *Case) {
 	if s.Network != nil {
 		s.settleNetwork(c)
 	}
-	if name, err := c.settle(); err != nil {
+	if name, err := c.settle(s); err != nil {
 		d.Fail(e.at(name), "%v", err)
 		return
 	}
@@ -228,7 +228,7 @@ func (d *document) combine(e entry, s *Scenario, c *Case) {
 
 // settle fills in barrier, schedule and routing, and returns the first field that does not fit the
 // others.
-func (c *Case) settle() (name string, err error) {
+func (c *Case) settle(s *Scenario) (name string, err error) {
 	none := c.Schedule == noSchedule
 	if none {
 		c.Schedule = ""
@@ -263,7 +263,7 @@ func (c *Case) settle() (name string, err error) {
 		return "schedule", errors.New("unsynchronised cases have no phases; leave schedule out, or write fors to use its paths")
 	case c.Routing == routing.Pinned && c.Schedule == "":
 		return "routing", fmt.Errorf("pinned takes the paths of a schedule, but there is no schedule; write schedule: fors, or one of %s",
-			strings.Join(Routings()[:len(Routings())-1], ", "))
+			strings.Join(s.Engines.Names(), ", "))
 	case c.Mode == modes.Unsync && c.Schedule != "" && c.Routing != routing.Pinned:
 		return "schedule", fmt.Errorf("unsynchronised cases use only the paths of a schedule, which routing %s does not take; write routing: pinned, or leave schedule out", c.Routing)
 	}

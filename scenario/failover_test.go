@@ -8,11 +8,12 @@ import (
 
 	"evbench/model/anyshape"
 	"evbench/scenario"
+	"evbench/site/engines"
 	"evbench/testing/expect"
 )
 
 // shapes accept networks of any shape.
-var shapes = scenario.Files{Networks: anyshape.Networks()}
+var shapes = scenario.Files{Networks: anyshape.Networks(), Engines: engines.Trees()}
 
 // What a case leaves open depends on its policy.
 func TestFailoverDefaults(t *testing.T) {

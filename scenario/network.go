@@ -118,8 +118,8 @@ func (c *Case) suitsNetwork(s *Scenario) (name string, err error) {
 			return "failover", fmt.Errorf("%s is for networks that are no trees, or with tables; on a tree take %s", policyReorder, policyFORS)
 		case c.Schedule == schedules.PathColoring:
 			return "schedule", fmt.Errorf("%s is an order over given tables; write tables: FILE, or take %s", c.Schedule, schedules.FORS)
-		case c.Routing != "" && !slices.Contains(Routings(), c.Routing):
-			return "routing", fmt.Errorf("%s is for networks that are no trees, or with tables; there are %s", c.Routing, strings.Join(Routings(), ", "))
+		case c.Routing != "" && !slices.Contains(s.treeRoutings(), c.Routing):
+			return "routing", fmt.Errorf("%s is for networks that are no trees, or with tables; there are %s", c.Routing, strings.Join(s.treeRoutings(), ", "))
 		}
 		return "", nil
 	}

@@ -14,6 +14,7 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/internal/unit"
 	"evbench/internal/yamldoc"
+	"evbench/routing"
 	"evbench/topology"
 	"evbench/transport"
 )
@@ -45,6 +46,8 @@ type Files struct {
 	HDF5 func(name string, servers int) ([]uint32, error)
 	// Networks open networks that are no trees.
 	Networks Networks
+	// Engines route trees, beside routing's own.
+	Engines routing.Engines
 }
 
 // ReadFile reads a scenario that is a file itself, and may name others.
@@ -54,7 +57,7 @@ func ReadFile(path string, files Files) (*Scenario, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return read(path, atomicfile.Text(f), &files, files.Networks)
+	return read(path, atomicfile.Text(f), &files, files)
 }
 
 // Read reads one YAML document. name is its name in errors and, without folders and extension, the
@@ -62,12 +65,13 @@ func ReadFile(path string, files Files) (*Scenario, error) {
 // opens no file: only ReadFile takes sizes from one.
 func Read(name string, r io.Reader) (*Scenario, error) { return Files{}.Read(name, r) }
 
-// Read is Read for scenarios whose topology may be a notation of Networks; files are not opened.
+// Read is Read for scenarios whose topology may be a notation of Networks, and whose routing one of
+// Engines; files are not opened.
 func (x Files) Read(name string, r io.Reader) (*Scenario, error) {
-	return read(name, r, nil, x.Networks)
+	return read(name, r, nil, x)
 }
 
-func read(name string, r io.Reader, files *Files, n Networks) (*Scenario, error) {
+func read(name string, r io.Reader, files *Files, x Files) (*Scenario, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxText+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -77,7 +81,7 @@ func read(name string, r io.Reader, files *Files, n Networks) (*Scenario, error)
 	}
 	doc, root := yamldoc.Parse(name, text, maxNodes)
 	d := &document{Document: doc, files: files}
-	s := &Scenario{Text: text, networks: n}
+	s := &Scenario{Text: text, networks: x.Networks, Engines: x.Engines}
 	if root.Given() {
 		d.scenario(root, s)
 	} else if doc.First() == nil {
@@ -99,7 +103,7 @@ func (d *document) scenario(root field, s *Scenario) {
 		return
 	}
 	*s = Scenario{
-		Text: s.Text, networks: s.networks, Name: nameOf(d.File), Rounds: Rounds{Limit: defaultLimit}, Control: true, Transport: transport.TCP,
+		Text: s.Text, networks: s.networks, Engines: s.Engines, Name: nameOf(d.File), Rounds: Rounds{Limit: defaultLimit}, Control: true, Transport: transport.TCP,
 		Common: builder.Common{Seed: 1, Warmup: 1, Interval: defaultInterval, Timeout: defaultTimeout, Deliver: builder.DeliverBuffer, Check: builder.CheckHeader, IO: IOAuto},
 	}
 	d.set(f, rows)

@@ -24,13 +24,14 @@ import (
 
 // A Scenario is the document after defaults, matrix and preset are applied.
 type Scenario struct {
-	Name     string         // of the file, unless given; usable as a file name
-	Tree     *topology.Tree // of a network that is no tree the servers alone
-	Network  Network        // that is no tree; nil: a tree
-	Tables   string         // file of its tables, "" none
-	engine   string         // of the first case
-	networks Networks       // what opened Network
-	Readers  string         // as written, "" all; Tree has them
+	Name     string          // of the file, unless given; usable as a file name
+	Tree     *topology.Tree  // of a network that is no tree the servers alone
+	Network  Network         // that is no tree; nil: a tree
+	Tables   string          // file of its tables, "" none
+	engine   string          // of the first case
+	networks Networks        // what opened Network
+	Engines  routing.Engines // for trees, beside routing's own
+	Readers  string          // as written, "" all; Tree has them
 	Builders string
 	Fabric   Fabric
 	Event    Event
@@ -96,17 +97,21 @@ type Event struct {
 	stated    bool                 // Fragment is the mean of a file
 }
 
-// barriers, allSchedules, Routings, Kinds list the valid names.
+// barriers, allSchedules, Kinds list the valid names.
 func barriers() []string { return append(barrier.Kinds(), barrier.MPI, Auto) }
 func allSchedules() []string {
 	return append(append(schedules.Names(), schedules.PathColoring),
 		schedules.RepairPrefix+schedules.LinearShift, schedules.RepairPrefix+schedules.LinearShiftPorts, schedules.RepairPrefix+schedules.XOR, schedules.RepairPrefix+schedules.BandwidthOptimal)
 }
-func Routings() []string { return append(routing.TreeNames(), routing.Pinned) }
+
+// Routings are those of trees.
+func (x Files) Routings() []string { return append(x.Engines.Names(), routing.Pinned) }
+
+func (s *Scenario) treeRoutings() []string { return Files{Engines: s.Engines}.Routings() }
 
 // routings are those of trees, and of networks that are none.
 func (s *Scenario) routings() []string {
-	all := Routings()
+	all := s.treeRoutings()
 	for _, name := range append(slices.Clone(s.networks.Routings), Loaded) {
 		if s.networks.Open != nil && !slices.Contains(all, name) {
 			all = append(all, name)

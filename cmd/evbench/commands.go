@@ -13,7 +13,6 @@ import (
 	"evbench/internal/cmdline"
 	"evbench/internal/lists"
 	"evbench/model/sweep"
-	"evbench/routing"
 	"evbench/scenario"
 	"evbench/scenarios"
 	"evbench/scheduler/schedules"
@@ -34,7 +33,7 @@ func tasks() []cmdline.Task {
 		Text: described, Do: actions, Groups: map[string][]cli.Flag{"scenario": scenarioFlags()},
 		Words: map[string]string{
 			"figures": join(compare.Figures), "regressible": strings.Join(plandiff.Regressible, ","), "formats": join(foreign.Formats()),
-			"trees": join(routing.TreeNames()), "schedules": join(schedules.Names()), "engines": join(engines.Names()),
+			"trees": join(known.Engines.Names()), "schedules": join(schedules.Names()), "engines": join(engines.Names()),
 			"policies": join(failover.Policies()), "engine list": enginesHelp(),
 			"hold": failover.DefaultHold.String(), "port": fmt.Sprint(scenario.DefaultDataPort),
 			"transports": join(transport.Names()), "joinable": strings.Join(transport.Names(), "|"),
@@ -44,7 +43,7 @@ func tasks() []cmdline.Task {
 			"plot": func() []string { return append([]string{"list"}, figure.Names()...) },
 		},
 		Values: map[string]cmdline.Words{
-			"example": scenarios.Examples, "schedule": schedules.Names, "routing": scenario.Routings, "engine": engines.Names, "fabric": scenario.Kinds,
+			"example": scenarios.Examples, "schedule": schedules.Names, "routing": known.Routings, "engine": engines.Names, "fabric": scenario.Kinds,
 		},
 	}.Tasks()
 }

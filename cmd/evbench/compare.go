@@ -28,7 +28,7 @@ func compareAction(c *cli.Context) error {
 			return usage(err)
 		}
 	}
-	r, err := compare.Between(sides[0], sides[1], conditions, c.Bool("force"))
+	r, err := compare.Between(sides[0], sides[1], conditions, c.Bool("force"), known.Engines)
 	if err != nil {
 		return usage(err)
 	}

@@ -44,5 +44,5 @@ func diffAction(c *cli.Context) error {
 
 // loadPlan reads a complete and valid plan, from a file or, "-", standard input.
 func loadPlan(name string) (*plan.Plan, error) {
-	return opened(name, func(r io.Reader) (*plan.Plan, error) { return plan.ReadAtMost(r, host.Room(100)) })
+	return opened(name, func(r io.Reader) (*plan.Plan, error) { return plan.ReadAtMost(r, host.Room(100), known.Engines) })
 }

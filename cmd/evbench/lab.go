@@ -147,7 +147,7 @@ func labUpAction(c *cli.Context) error {
 	if err != nil {
 		return ofAnyShape(c, err)
 	}
-	p, err := plan.Build(t, plan.Options{Routing: c.String("routing")})
+	p, err := plan.Build(t, plan.Options{Routing: c.String("routing"), Engines: known.Engines})
 	if err != nil {
 		return usage(err)
 	}
@@ -160,7 +160,7 @@ func labUpAction(c *cli.Context) error {
 	if err := enterLab(nil); err != nil {
 		return err
 	}
-	return open.KeepLab(c.Context, p, lab.Options{Tree: t, Rate: cmdline.Rate(c, "rate"), Packets: p.Routing == routing.Spray}, c.App.Writer)
+	return open.KeepLab(c.Context, p, known.Engines, lab.Options{Tree: t, Rate: cmdline.Rate(c, "rate"), Packets: p.Routing == routing.Spray}, c.App.Writer)
 }
 
 // labOfNetwork builds the lab of a network of any shape, with the routes of its tables.

@@ -8,14 +8,15 @@ import (
 	"evbench/model/anyshape"
 	"evbench/model/ordered"
 	"evbench/scenario"
+	"evbench/site/engines"
 	"evbench/site/hdf5"
 	"evbench/site/netfile"
 )
 
 // What the packages of the core do not know themselves, and evbench hands in.
 var (
-	known   = scenario.Files{Tree: netfile.Tree, HDF5: hdf5.ReadSizes, Networks: anyshape.Networks()}
-	stored  = hdf5.Format()
+	known   = scenario.Files{Tree: netfile.Tree, HDF5: hdf5.ReadSizes, Networks: anyshape.Networks(), Engines: engines.Trees()}
+	stored  = hdf5.Format(known.Engines)
 	fabrics = open.Kinds{scenario.Lab: open.Lab(tables.Lab), scenario.Emulate: emulated.Here(), scenario.Hosts: open.Local()}
 	parts   = bench.Parts{Ordered: ordered.Orderer{}}
 )

@@ -170,7 +170,7 @@ func writePlan(c *cli.Context, watch *stopwatch, write func(io.Writer) error, de
 // treeOptions are those of the flags for a tree.
 func treeOptions(c *cli.Context, t *topology.Tree, stage func(string)) (plan.Options, error) {
 	o := plan.Options{
-		Schedule: c.String("schedule"), Routing: c.String("routing"), Seed: c.Uint64("seed"), Stage: stage,
+		Schedule: c.String("schedule"), Routing: c.String("routing"), Engines: known.Engines, Seed: c.Uint64("seed"), Stage: stage,
 		Objective: schedules.Objective(c.String("objective")), DropUnreachable: c.Bool("drop-unreachable"),
 	}
 	if o.Schedule == "" {

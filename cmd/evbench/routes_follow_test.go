@@ -131,7 +131,7 @@ func (f *followRun) holds(down ...string) {
 	var out, errs bytes.Buffer
 	args := []string{"evbench", "plan", "-t", f.tree, "-s", "fors", "--down", strings.Join(down, ",")}
 	expect.MustTrue(f.t, run(f.t.Context(), args, &out, &errs) == exitDone, "%v", errs.String())
-	p := expect.Value(plan.Read(&out))(f.t)
+	p := expect.Value(plan.Read(&out, nil))(f.t)
 	r := expect.Value(opensm.Compute(p, f.net, opensm.Options{}))(f.t)
 	text := expect.Value(f.live.Program(f.t.Context(), "dump_fts").Output())(f.t)
 	have := expect.Value(lft.ReadDump(bytes.NewReader(text), r.Net))(f.t)

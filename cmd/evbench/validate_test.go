@@ -13,7 +13,7 @@ func TestScenariosPlan(t *testing.T) {
 	files, err := filepath.Glob("../../scenarios/*.yaml")
 	expect.MustTrue(t, err == nil && len(files) >= 7, "%d scenarios, %v", len(files), err)
 	for _, file := range files {
-		s, err := scenario.ReadFile(file, scenario.Files{Networks: known.Networks})
+		s, err := scenario.ReadFile(file, known)
 		if err != nil {
 			t.Error(err)
 			continue

@@ -62,7 +62,7 @@ func whatifOne(c *cli.Context, s *sweep.Sweep, job *network.Job) (d answer.Docum
 	}
 	o := survey.WhatIfOptions{
 		K: c.Int("k"), Sample: c.Int("sample"), Seed: c.Uint64("seed"), Cases: survey.Cases(cmdline.Names(c, "schedule"), cmdline.Names(c, "routing")), Sweep: s,
-		Good: c.Float64("good") / 100, Assumes: otherRates(t, rates), Adaptive: c.Bool("adaptive"),
+		Good: c.Float64("good") / 100, Assumes: otherRates(t, rates), Adaptive: c.Bool("adaptive"), Engines: known.Engines,
 	}
 	sets, err := survey.CountSets(t, o)
 	if err != nil {

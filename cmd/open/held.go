@@ -20,15 +20,16 @@ import (
 	"evbench/internal/proc"
 	"evbench/internal/show"
 	"evbench/plan"
+	"evbench/routing"
 )
 
 // KeepLab builds a lab with the routes of a plan, records its place and keeps it until ctx ends,
-// re-routing whenever a link changes. When it is up, out gets a line that says so.
-func KeepLab(ctx context.Context, p *plan.Plan, o lab.Options, out io.Writer) error {
+// re-routing by the engine of the plan, of routing or x, whenever a link changes. When it is up, out gets a line that says so.
+func KeepLab(ctx context.Context, p *plan.Plan, x routing.Engines, o lab.Options, out io.Writer) error {
 	return Keep(ctx, textOf(p), o, out, func(l *lab.Lab) error {
 		_, err := companion.Install(ctx, linux.NewTarget(l), p, l.Addresses())
 		return err
-	}, func(l *lab.Lab) error { return followLinks(ctx, linux.NewTarget(l), p, l) })
+	}, func(l *lab.Lab) error { return followLinks(ctx, linux.NewTarget(l), p, x, l) })
 }
 
 // Keep builds a lab, installs its routes, records its place, and follows its links until ctx ends.
@@ -67,8 +68,8 @@ func textOf(p *plan.Plan) string {
 	return fmt.Sprintf("%s, %d servers, routing %s, %s", p.Tree.Notation(), p.Tree.Servers(), p.Routing, down)
 }
 
-func followLinks(ctx context.Context, target companion.Target, p *plan.Plan, l *lab.Lab) error {
-	net, err := companion.NewRouter(target, l.Addresses(), p, p.Routing)
+func followLinks(ctx context.Context, target companion.Target, p *plan.Plan, x routing.Engines, l *lab.Lab) error {
+	net, err := companion.NewRouter(target, l.Addresses(), p, p.Routing, x)
 	if err != nil {
 		return err
 	}

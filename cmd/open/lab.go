@@ -27,11 +27,12 @@ import (
 // A LabFabric is a lab with its workers.
 type LabFabric struct {
 	fabric.Launcher
-	Lab    *lab.Lab
-	Target *linux.Target
-	tree   *topology.Tree
-	paths  int // of a server, beside the address for tables
-	info   results.Fabric
+	Lab     *lab.Lab
+	Target  *linux.Target
+	tree    *topology.Tree
+	engines routing.Engines
+	paths   int // of a server, beside the address for tables
+	info    results.Fabric
 }
 
 // labPort is the port of every server of the lab: each has its own namespace.
@@ -76,7 +77,7 @@ func openLab(ctx context.Context, s *scenario.Scenario, x *Shaped) (fabric.Fabri
 	if err != nil {
 		return nil, err
 	}
-	f := &LabFabric{Lab: l, Target: linux.NewTarget(l), tree: s.Tree, paths: s.Tree.Paths(), info: Info(s.Fabric)}
+	f := &LabFabric{Lab: l, Target: linux.NewTarget(l), tree: s.Tree, engines: s.Engines, paths: s.Tree.Paths(), info: Info(s.Fabric)}
 	f.info.NIC, f.info.BurstBytes = "veth, tbf", lab.Burst(s.Fabric.Rate, s.Event.Phase)
 	if x != nil {
 		f.paths = 0
@@ -152,7 +153,7 @@ func (f *LabFabric) SetLinks(ctx context.Context, links []topology.Link, up bool
 }
 
 func (f *LabFabric) Network(p *plan.Plan, engine string) (loop.Network, error) {
-	return companion.NewRouter(f.Target, f.Lab.Addresses(), p, engine)
+	return companion.NewRouter(f.Target, f.Lab.Addresses(), p, engine, f.engines)
 }
 
 func (f *LabFabric) Close() error { return f.Lab.Close() }

@@ -51,7 +51,7 @@ func missingTool() error {
 // Launch implements fabric.Launcher. mpirun and its processes are in a namespace of processes: they
 // all end with mpirun, in any case.
 func (r ranks) Launch(ctx context.Context, j fabric.Job) (wait func() error, err error) {
-	healthy, err := plan.Build(j.Tree.Healthy(), plan.Options{Routing: routing.Ftree})
+	healthy, err := plan.Build(j.Tree.Healthy(), plan.Options{Routing: routing.Spread})
 	if err == nil { // ranks find each other before the routes of a case are installed
 		_, err = companion.Install(ctx, r.f.Target, healthy, r.f.Lab.Addresses())
 	}

@@ -347,7 +347,7 @@ func TestApplyMakesExact(t *testing.T) {
 
 // follow re-routes on link events until the test ends.
 func follow(t testing.TB, l *lab.Lab, target *Target, p *plan.Plan) <-chan failover.Record {
-	r := expect.Value(companion.NewRouter(target, l.Addresses(), p, p.Routing))(t)
+	r := expect.Value(companion.NewRouter(target, l.Addresses(), p, p.Routing, nil))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	changes, done := make(chan failover.Record, 10), make(chan error, 1)
 	go func() {

@@ -20,7 +20,7 @@ import (
 // route runs a router on a lab until the test ends.
 func route(t testing.TB, l *lab.Lab, target *Target, p *plan.Plan) (*companion.Router, <-chan failover.LinkEvent) {
 	t.Helper()
-	r := expect.Value(companion.NewRouter(target, l.Addresses(), p, routing.MinHop))(t)
+	r := expect.Value(companion.NewRouter(target, l.Addresses(), p, routing.MinHop, nil))(t)
 	expect.Must(t, expect.Err(r.Install(t.Context(), p)))
 	ctx, cancel := context.WithCancel(context.Background())
 	events, done := make(chan failover.LinkEvent, 1000), make(chan error, 1)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"evbench/scenario"
-	_ "evbench/site/engines"
+	"evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/topology"
 )
@@ -58,7 +58,7 @@ func TestEveryKindComesUp(t *testing.T) {
 // Scripts are scenarios, which excludes that a link dies that is dead.
 func TestScriptsAreScenarios(t *testing.T) {
 	rounds(t, func(t *testing.T, s *Script) {
-		read, err := scenario.Read("soak.yaml", strings.NewReader(s.YAML()))
+		read, err := scenario.Files{Engines: engines.Trees()}.Read("soak.yaml", strings.NewReader(s.YAML()))
 		if err != nil {
 			t.Fatalf("seed %d round %d: %v\n%s", s.Seed, s.Round, err, s.YAML())
 		}

@@ -93,7 +93,7 @@ func routedMeasure(healthy *topology.Tree, seed uint64) func(*topology.Tree, *Sl
 	leaf := healthy.LeafOfRanks()
 	shift, optimal := survey.NewOrder(scheduler.LinearShift(healthy)), survey.NewOrder(scheduler.BandwidthOptimal(healthy))
 	return func(t *topology.Tree, row *SlowdownRow) error {
-		tables, err := plan.Tables(t, routing.MinHop)
+		tables, err := plan.Tables(nil, t, routing.MinHop)
 		if err != nil {
 			return err
 		}

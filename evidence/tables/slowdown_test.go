@@ -12,7 +12,7 @@ import (
 	"evbench/evidence/tables"
 	"evbench/plan"
 	"evbench/scheduler"
-	_ "evbench/site/engines"
+	"evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
@@ -138,7 +138,7 @@ func TestRoutedModelAgainstPlans(t *testing.T) {
 
 func cost(t *testing.T, tree *topology.Tree, schedule, routing string, seed uint64) int {
 	t.Helper()
-	p := expect.Value(plan.Build(tree, plan.Options{Schedule: schedule, Routing: routing, Seed: seed}))(t)
+	p := expect.Value(plan.Build(tree, plan.Options{Schedule: schedule, Routing: routing, Engines: engines.Trees(), Seed: seed}))(t)
 	return int(p.Cost(plan.Equal, 0).Duration)
 }
 

@@ -20,6 +20,7 @@ import (
 	"evbench/results"
 	"evbench/routing"
 	"evbench/scheduler/schedules"
+	"evbench/site/engines"
 	"evbench/topology"
 	"evbench/view/figure"
 )
@@ -139,7 +140,7 @@ func (w Way) planFor(t *topology.Tree, seed uint64) (*plan.Plan, error) {
 			r = routing.MinHop
 		}
 	}
-	return plan.Build(t, plan.Options{Schedule: w.Schedule, Routing: r, Seed: seed})
+	return plan.Build(t, plan.Options{Schedule: w.Schedule, Routing: r, Engines: engines.Trees(), Seed: seed})
 }
 
 // SprayingTable is a set of figures for printing.

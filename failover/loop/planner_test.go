@@ -11,7 +11,6 @@ import (
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/plan"
-	_ "evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/topology"
 )

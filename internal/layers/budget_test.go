@@ -54,12 +54,18 @@ func TestFunctionsAreShort(t *testing.T) {
 // sources visits the Go files without tests of both modules.
 func sources(t *testing.T, visit func(file string, text []byte, parsed *ast.File, at *token.FileSet)) {
 	t.Helper()
+	goFiles(t, false, visit)
+}
+
+// goFiles visits the Go files of both modules.
+func goFiles(t *testing.T, tests bool, visit func(file string, text []byte, parsed *ast.File, at *token.FileSet)) {
+	t.Helper()
 	all := os.DirFS("../..")
 	expect.Must(t, fs.WalkDir(all, ".", func(file string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && (file != "." && file[0] == '.' || d.Name() == "testdata" || file == "runs" || file == "findings") {
 			return fs.SkipDir
 		}
-		if err != nil || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+		if err != nil || filepath.Ext(file) != ".go" || !tests && strings.HasSuffix(file, "_test.go") {
 			return err
 		}
 		text := expect.Value(fs.ReadFile(all, file))(t)

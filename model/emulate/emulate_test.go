@@ -8,7 +8,7 @@ import (
 
 	"evbench/model/emulate"
 	"evbench/plan"
-	_ "evbench/site/engines"
+	"evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/topology"
 )
@@ -142,7 +142,7 @@ func TestPhases(t *testing.T) {
 		{"FT(2;4,4)", "fors", "pinned", []topology.Link{{Leaf: 0, Spine: 0}}},
 	} {
 		tree, f := fabric(t, c.notation, c.dead...)
-		p := expect.Value(plan.Build(tree, plan.Options{Schedule: c.schedule, Routing: c.routing}))(t)
+		p := expect.Value(plan.Build(tree, plan.Options{Schedule: c.schedule, Routing: c.routing, Engines: engines.Trees()}))(t)
 		phases := make([][]flow, p.Schedule.Phases)
 		for m := range p.Schedule.All() {
 			phases[m.Phase] = append(phases[m.Phase], flow{m.Src, m.Dst, p.Spine(m.Src, m.Dst)})

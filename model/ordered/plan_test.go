@@ -58,7 +58,7 @@ func TestOrderedJudged(t *testing.T) {
 		p := &ordered.Plan{Plan: made}
 		var b bytes.Buffer
 		expect.Must(t, p.WriteText(&b))
-		expect.Error(t, expect.Err(plan.Read(bytes.NewReader(b.Bytes()))), "not a plan of a tree in phases")
+		expect.Error(t, expect.Err(plan.Read(bytes.NewReader(b.Bytes()), nil)), "not a plan of a tree in phases")
 		f, err := judge.Read(bytes.NewReader(b.Bytes()))
 		expect.MustTrue(t, err == nil, "error %v of\n%s", err, b.Bytes())
 		var want []judge.Size

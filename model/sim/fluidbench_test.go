@@ -8,7 +8,7 @@ import (
 	"evbench/builder/modes"
 	"evbench/plan"
 	"evbench/routing"
-	_ "evbench/site/engines"
+	"evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
@@ -27,6 +27,7 @@ func lhcbA(tb testing.TB, down ...string) *topology.Tree {
 
 func planOf(tb testing.TB, t *topology.Tree, o plan.Options) *plan.Plan {
 	tb.Helper()
+	o.Engines = engines.Trees()
 	p := expect.Value(plan.Build(t, o))(tb)
 	return p
 }

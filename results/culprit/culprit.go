@@ -11,6 +11,7 @@ import (
 	"evbench/plan"
 	"evbench/results"
 	"evbench/results/attribution"
+	"evbench/routing"
 )
 
 // Evidence is what a slice shows of who is slow, with nothing but its pairs and servers. control is the position of
@@ -54,9 +55,9 @@ func Evidence(p *plan.Plan, mode modes.Mode, sec float64, pairs []results.PairCo
 }
 
 // Against returns who is slower in a case of a run than it was in another run, beside all others; nobody where one of
-// them has not counted its pairs in phases. Plans are read from the texts of the run.
-func Against(base, run *results.Run, name string) []attribution.Cause {
-	p, err := plan.Read(bytes.NewReader(run.Plans[name]))
+// them has not counted its pairs in phases. Plans are read from the texts of the run; x has their engines.
+func Against(base, run *results.Run, name string, x routing.Engines) []attribution.Cause {
+	p, err := plan.Read(bytes.NewReader(run.Plans[name]), x)
 	if err != nil {
 		return nil
 	}

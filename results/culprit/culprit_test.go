@@ -41,7 +41,7 @@ func TestAgainst(t *testing.T) {
 		base, now float64
 		want      string
 	}{{1, 1.3, "server5 or its cable to leaf1"}, {1.3, 1.3, ""}, {1, 1, ""}} {
-		got := culprit.Against(paired(t, 1, tt.base), paired(t, 2, tt.now), "shift")
+		got := culprit.Against(paired(t, 1, tt.base), paired(t, 2, tt.now), "shift", nil)
 		name := ""
 		if len(got) > 0 {
 			name = got[0].Name
@@ -50,13 +50,13 @@ func TestAgainst(t *testing.T) {
 	}
 	one := paired(t, 1, 1)
 	one.Pairs = one.Pairs[1:]
-	expect.True(t, culprit.Against(one, paired(t, 2, 1.3), "shift") == nil, "a pair is missing")
+	expect.True(t, culprit.Against(one, paired(t, 2, 1.3), "shift", nil) == nil, "a pair is missing")
 }
 
 // A server is in its own evidence with its stops less its wait for a processor, and only where all have told.
 func TestSlowness(t *testing.T) {
 	run := paired(t, 3, 1)
-	p := expect.Value(plan.Read(strings.NewReader(string(run.Plans["shift"]))))(t)
+	p := expect.Value(plan.Read(strings.NewReader(string(run.Plans["shift"])), nil))(t)
 	var servers []results.ServerCount
 	for s := range 16 {
 		servers = append(servers, results.ServerCount{Server: s, StoodSec: 1, RunDelaySec: 0.9})

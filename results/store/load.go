@@ -17,6 +17,7 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/plan"
 	"evbench/results"
+	"evbench/routing"
 )
 
 // Read is Format.Read for directories alone.
@@ -224,7 +225,7 @@ func (x Format) Load(name string) (Loaded, error) {
 	if err := checkSamples(run); err != nil {
 		return Loaded{}, fmt.Errorf("%s: %w", name, err)
 	}
-	plans, err := parsePlans(run)
+	plans, err := parsePlans(run, x.Engines)
 	if err != nil {
 		return Loaded{}, fmt.Errorf("%s: %w", filepath.Join(name, PlansDir), err)
 	}
@@ -259,10 +260,10 @@ func checkSamples(run *results.Run) error {
 	return nil
 }
 
-func parsePlans(run *results.Run) (map[string]*plan.Plan, error) {
+func parsePlans(run *results.Run, x routing.Engines) (map[string]*plan.Plan, error) {
 	plans := map[string]*plan.Plan{}
 	for _, name := range slices.Sorted(maps.Keys(run.Plans)) {
-		p, err := plan.Read(bytes.NewReader(run.Plans[name]))
+		p, err := plan.Read(bytes.NewReader(run.Plans[name]), x)
 		if errors.Is(err, plan.ErrOther) {
 			continue // one has no phases, and paths of one exchange only; the other is of no tree
 		}

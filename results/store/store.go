@@ -20,6 +20,7 @@ import (
 
 	"evbench/internal/atomicfile"
 	"evbench/results"
+	"evbench/routing"
 )
 
 // Names in a directory of results, beside the tables.
@@ -42,11 +43,12 @@ type Files struct {
 	judged bool     // there is a summary
 }
 
-// A Format keeps a whole run in one file.
+// A Format keeps a whole run in one file. The zero value has directories alone.
 type Format struct {
-	File string                                  // its name in the directory of a run
-	Read func(name string) (*results.Run, error) // reads a file
-	Rows func(dir string) Rows                   // begins one in a directory; nil: it is not built in
+	File    string                                  // its name in the directory of a run
+	Read    func(name string) (*results.Run, error) // reads a file
+	Rows    func(dir string) Rows                   // begins one in a directory; nil: it is not built in
+	Engines routing.Engines                         // of plans, beside routing's own
 }
 
 // Rows are the rows of a run until they are written.

@@ -2,7 +2,7 @@
 //
 // site/engines/opensm and site/engines/closed hold engines for networks of any shape. This package chooses
 // among them and gives each its input: the shape of a regular network from its notation, the levels
-// of a tree. Who imports it has plans know them by name, too (routing.Register).
+// of a tree. Plans know them by name where main hands Trees in.
 package engines
 
 import (

@@ -163,7 +163,7 @@ func TestForTree(t *testing.T) {
 		!strings.Contains(err.Error(), "opensm-minhop routes server2 to server0 through 5 switches: a plan has one spine for a message") {
 		t.Error(err)
 	}
-	if _, err := routing.ForTree("magic", detour, false); err == nil ||
+	if _, err := engines.Trees().Tables(detour, "magic", false); err == nil ||
 		!strings.Contains(err.Error(), `"magic": no such engine; there are ftree, minhop, spread, ecmp, spray, adaptive, opensm-minhop, `) {
 		t.Error(err)
 	}

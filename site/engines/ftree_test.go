@@ -30,7 +30,7 @@ func TestFtreeClosed(t *testing.T) {
 	compare := func(tree *topology.Tree) {
 		t.Helper()
 		expect.MustTrue(t, routing.Closed(tree, routing.Ftree), "%s: no closed form", tree.Notation())
-		equal(t, expect.Value(engines.ForTree(routing.Ftree, tree, engines.Options{}))(t), expect.Value(routing.ForTree(routing.Ftree, tree, false))(t))
+		equal(t, expect.Value(engines.ForTree(routing.Ftree, tree, engines.Options{}))(t), expect.Value(engines.Trees().Tables(tree, routing.Ftree, false))(t))
 	}
 	for _, o := range []topology.Options{{Ports: 1, Leaves: 2}, {Ports: 4, Leaves: 1}, {Ports: 7, Leaves: 11}, {Ports: 18, Leaves: 36}, {Ports: 20, Leaves: 18}} {
 		tree := topologytest.Tree(t, o)
@@ -70,7 +70,7 @@ func TestFtreeClosed(t *testing.T) {
 // is missing.
 func TestFtreeOfLargeTrees(t *testing.T) {
 	o := topology.Options{Ports: 128, Leaves: 3}
-	expect.OK(t, expect.Err(routing.ForTree(routing.Ftree, topologytest.Tree(t, o), false)))
+	expect.OK(t, expect.Err(engines.Trees().Tables(topologytest.Tree(t, o), routing.Ftree, false)))
 	_, err := engines.ForTree(routing.Ftree, topologytest.Tree(t, o, "leaf0-spine0"), engines.Options{})
 	want := "routing ftree,opensm-minhop on FT(2;128,3): level 1: 256 ports at a switch, more than 254"
 	expect.True(t, err != nil && err.Error() == want, "error %v, want %s", err, want)
@@ -114,11 +114,11 @@ func TestPartial(t *testing.T) {
 	}
 	tree := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 5}, down...)
 	part := []int{0, 0, 1, 1, 2}
-	for _, name := range routing.TreeNames() {
+	for _, name := range engines.Trees().Names() {
 		if name == "dmodk" {
 			continue
 		}
-		tables, err := routing.ForTree(name, tree, true)
+		tables, err := engines.Trees().Tables(tree, name, true)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -105,15 +105,18 @@ func direct(t *topology.Tree, l *lft.Tables, dst, lid int, path []network.End) (
 	return path, nil
 }
 
-func init() {
+// Trees returns the engines for plans of trees. File, FtreeWeighted and MinMax are not among them: their input is not the tree
+// alone, or their ways may be longer than the shortest.
+func Trees() (out routing.Engines) {
 	for _, name := range append(Names(), FtreeToOpenSMMinHop) {
 		hidden := name != routing.Ftree && slices.Contains(routing.TreeEngines(), name)
-		if !hidden && name != File && name != FtreeWeighted && name != MinMax { // whose input is not the tree alone, or whose ways may be longer than the shortest
-			routing.Register(name, func(t *topology.Tree, partial bool) (*routing.Tables, error) {
+		if !hidden && name != File && name != FtreeWeighted && name != MinMax {
+			out = append(out, routing.Engine{Name: name, Tables: func(t *topology.Tree, partial bool) (*routing.Tables, error) {
 				return ForTree(name, t, Options{Partial: partial})
-			})
+			}})
 		}
 	}
+	return out
 }
 
 // FtreeToOpenSMMinHop is the behaviour of a running OpenSM with "ftree,minhop" and no roots: ftree

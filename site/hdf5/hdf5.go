@@ -13,14 +13,15 @@ import (
 
 	"evbench/results"
 	"evbench/results/store"
+	"evbench/routing"
 )
 
 // File is the name of the file in the directory of a run.
 const File = "results.h5"
 
 // Format has package store read such files, and write them where this binary can.
-func Format() store.Format {
-	f := store.Format{File: File, Read: Read}
+func Format(x routing.Engines) store.Format {
+	f := store.Format{File: File, Read: Read, Engines: x}
 	if Built {
 		f.Rows = func(dir string) store.Rows { return NewRows(dir) }
 	}

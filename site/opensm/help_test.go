@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"evbench/plan"
+	"evbench/site/engines"
 	"evbench/site/network"
 	"evbench/testing/expect"
 	"evbench/topology"
@@ -33,8 +34,8 @@ func options(t testing.TB, o topology.Options, down ...string) *topology.Tree {
 
 func build(t testing.TB, tree *topology.Tree, o plan.Options) *plan.Plan {
 	t.Helper()
-	p := expect.Value(plan.Build(tree, o))(t)
-	return p
+	o.Engines = engines.Trees()
+	return expect.Value(plan.Build(tree, o))(t)
 }
 
 func networkOf(t testing.TB, tree *topology.Tree, lmc int) *network.Network {

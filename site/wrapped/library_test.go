@@ -339,7 +339,7 @@ func FuzzPlan(f *testing.F) {
 		if strings.HasPrefix(got, "error: ") || strings.Contains(got, " error: ") {
 			return
 		}
-		p, err := plan.Read(strings.NewReader(s))
+		p, err := plan.Read(strings.NewReader(s), nil)
 		if err == nil && !strings.HasPrefix(got, p.Hash()) {
 			t.Errorf("%q is %s, not %s", s, p.Hash(), got)
 		}

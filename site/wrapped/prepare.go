@@ -205,7 +205,7 @@ func taken(o Options, s *Session, r *Report) error {
 		r.Plan, r.Phases = made.Hash, made.Phases
 		return s.follow(file, nil)
 	}
-	p, err := plan.Of(made)
+	p, err := plan.Of(made, engines.Trees())
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

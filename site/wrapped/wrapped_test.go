@@ -44,7 +44,7 @@ func TestJob(t *testing.T) {
 	if !strings.HasPrefix(b.String(), want) {
 		t.Errorf("the file begins with\n%.300s", b.String())
 	}
-	p, err := plan.Read(&b)
+	p, err := plan.Read(&b, nil)
 	expect.False(t, err != nil || p.Hash() != j.Plan.Hash(), "read back: %v", err)
 	routes := expect.Value(j.Routes())(t)
 	// A leaf sends to a host through the spine of the plan, in every table.

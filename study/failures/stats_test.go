@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"evbench/scenario"
-	_ "evbench/site/engines"
 	"evbench/study/failures"
 	"evbench/testing/expect"
 	"evbench/topology"

@@ -13,7 +13,6 @@ import (
 	"evbench/model/sim"
 	"evbench/plan"
 	"evbench/routing"
-	_ "evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"

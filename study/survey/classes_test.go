@@ -9,6 +9,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler/schedules"
+	"evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/topology"
 )
@@ -42,7 +43,7 @@ func TestClasses(t *testing.T) {
 	for i := range classTrees {
 		tree := classTree(t, i)
 		for k := 1; k <= 2; k++ {
-			w := &whatIf{tree: tree, opt: WhatIfOptions{K: k, Seed: 1, Cases: DefaultCases()}, leaf: tree.LeafOfRanks(), orders: map[string]*Order{}, classes: newClasses(tree), quickly: map[string]*changes{}}
+			w := &whatIf{tree: tree, opt: WhatIfOptions{K: k, Seed: 1, Cases: DefaultCases(), Engines: engines.Trees()}, leaf: tree.LeafOfRanks(), orders: map[string]*Order{}, classes: newClasses(tree), quickly: map[string]*changes{}}
 			expect.OK(t, w.prepare(&WhatIfReport{}))
 			alone := &whatIf{tree: tree, opt: w.opt, leaf: w.leaf, orders: w.orders}
 			known := 0
@@ -172,6 +173,6 @@ func BenchmarkWhatIf(b *testing.B) {
 func BenchmarkTables(b *testing.B) {
 	tree := expect.Value(topology.New(expect.Value(topology.Parse("FT(2;20,18)"))(b)))(b)
 	for b.Loop() {
-		expect.Value(plan.Tables(tree, routing.Ftree))(b)
+		expect.Value(plan.Tables(engines.Trees(), tree, routing.Ftree))(b)
 	}
 }

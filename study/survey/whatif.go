@@ -75,6 +75,8 @@ type WhatIfOptions struct {
 	Seed uint64
 	// Cases are what to plan for each set. nil means DefaultCases.
 	Cases []Case
+	// Engines are known beside routing's own.
+	Engines routing.Engines
 	// Workers is how many sets are planned at once. 0 means GOMAXPROCS. The
 	// numbers do not depend on it.
 	Workers int
@@ -329,7 +331,7 @@ func (w *whatIf) quick(t *topology.Tree, c Case, dead []topology.Link) (outcome,
 			routing.LeafWays(t, c.Routing, path)
 			return nil
 		}
-		tables, err := plan.Tables(t, c.Routing)
+		tables, err := plan.Tables(w.opt.Engines, t, c.Routing)
 		if err == nil {
 			pathTable(tables, w.leaf, path)
 		}
@@ -350,7 +352,7 @@ func (e *wrongError) Error() string {
 
 func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
 	if c.single() {
-		tables, err := plan.Tables(t, c.Routing)
+		tables, err := plan.Tables(w.opt.Engines, t, c.Routing)
 		if err != nil {
 			return outcome{}, err
 		}
@@ -374,7 +376,7 @@ func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
 // build plans one case. fors gets one worker, as sets run in parallel.
 func (w *whatIf) build(t *topology.Tree, c Case) (*plan.Plan, error) {
 	if c != (Case{schedules.FORS, routing.Pinned}) {
-		return plan.Build(t, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: w.opt.Seed})
+		return plan.Build(t, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Engines: w.opt.Engines, Seed: w.opt.Seed})
 	}
 	s, bound, err := scheduler.ByName(c.Schedule, t, scheduler.Options{Seed: w.opt.Seed, Workers: 1})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"evbench/model/sweep"
 	"evbench/plan"
+	"evbench/site/engines"
 	"evbench/study/survey"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
@@ -38,7 +39,7 @@ func TestWhatIfAgainstASlowLoop(t *testing.T) {
 	} {
 		base := topologytest.Tree(t, c.o, c.down...)
 		cases := append(survey.DefaultCases(), survey.Case{Schedule: "bandwidth-optimal", Routing: "ecmp"}, survey.Case{Schedule: "fors", Routing: "ftree"})
-		r := expect.Value(survey.WhatIf(t.Context(), base, survey.WhatIfOptions{K: c.k, Seed: 1, Cases: cases, Workers: 3}))(t)
+		r := expect.Value(survey.WhatIf(t.Context(), base, survey.WhatIfOptions{Engines: engines.Trees(), K: c.k, Seed: 1, Cases: cases, Workers: 3}))(t)
 		expect.MustTrue(t, len(r.Groups) != 0 && r.Groups[0].Group == "links" && !r.Incomplete, "%+v", r)
 		for _, g := range r.Groups {
 			slow := slowGroup(t, base, g.Group, c.k, cases)
@@ -83,7 +84,7 @@ func slowGroup(t *testing.T, base *topology.Tree, group string, k int, cases []s
 		slices.Sort(set)
 		r.names = append(r.names, strings.Join(set, ","))
 		for i, c := range cases {
-			p := expect.Value(plan.Build(v, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: 1}))(t)
+			p := expect.Value(plan.Build(v, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Engines: engines.Trees(), Seed: 1}))(t)
 			r.phases[i] = append(r.phases[i], p.Phases())
 			r.efficiency[i] = append(r.efficiency[i], p.Cost(plan.Equal, 1).Synchronised())
 		}
@@ -171,7 +172,7 @@ func middle[T int | float64](values []T) T {
 func TestWhatIfIsReproducible(t *testing.T) {
 	base := tree(t, 4, 4)
 	text := func(workers, sample int, seed uint64) string {
-		r := expect.Value(survey.WhatIf(t.Context(), base, survey.WhatIfOptions{K: 2, Sample: sample, Seed: seed, Workers: workers}))(t)
+		r := expect.Value(survey.WhatIf(t.Context(), base, survey.WhatIfOptions{Engines: engines.Trees(), K: 2, Sample: sample, Seed: seed, Workers: workers}))(t)
 		var b bytes.Buffer
 		expect.Must(t, r.WriteText(&b))
 		expect.Must(t, r.Document().Write(&b, "json"))
@@ -216,7 +217,7 @@ func groups(t *testing.T, base *topology.Tree) {
 func TestWhatIfStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var last atomic.Int64
-	r := expect.Value(survey.WhatIf(ctx, tree(t, 4, 4), survey.WhatIfOptions{K: 2, Workers: 2, Sweep: &sweep.Sweep{Progress: func(done, total int) {
+	r := expect.Value(survey.WhatIf(ctx, tree(t, 4, 4), survey.WhatIfOptions{Engines: engines.Trees(), K: 2, Workers: 2, Sweep: &sweep.Sweep{Progress: func(done, total int) {
 		if last.Store(int64(done)); done == 10 {
 			cancel()
 		}
@@ -246,13 +247,13 @@ func TestWhatIfRefuses(t *testing.T) {
 		r, err := survey.WhatIf(t.Context(), healthy, o)
 		expect.True(t, err != nil, "%s: %+v", name, r)
 	}
-	expect.True(t, expect.Err(survey.WhatIf(t.Context(), tree(t, 2, 2, "leaf0-spine0", "leaf1-spine1"), survey.WhatIfOptions{K: 1})) != nil,
+	expect.True(t, expect.Err(survey.WhatIf(t.Context(), tree(t, 2, 2, "leaf0-spine0", "leaf1-spine1"), survey.WhatIfOptions{Engines: engines.Trees(), K: 1})) != nil,
 		"a tree in pieces is taken")
 }
 
 //gate:race
 func TestWhatIfJSON(t *testing.T) {
-	r := expect.Value(survey.WhatIf(t.Context(), tree(t, 2, 2), survey.WhatIfOptions{K: 2, Seed: 1}))(t)
+	r := expect.Value(survey.WhatIf(t.Context(), tree(t, 2, 2), survey.WhatIfOptions{Engines: engines.Trees(), K: 2, Seed: 1}))(t)
 	var b bytes.Buffer
 	expect.Must(t, r.Document().Write(&b, "json"))
 	golden(t, "whatif.json", b.Bytes())
@@ -268,6 +269,6 @@ func TestWhatIfJSON(t *testing.T) {
 func BenchmarkWhatIf(b *testing.B) {
 	base := tree(b, 8, 8)
 	for b.Loop() {
-		expect.Must(b, expect.Err(survey.WhatIf(b.Context(), base, survey.WhatIfOptions{K: 2, Sample: 100, Seed: 1})))
+		expect.Must(b, expect.Err(survey.WhatIf(b.Context(), base, survey.WhatIfOptions{Engines: engines.Trees(), K: 2, Sample: 100, Seed: 1})))
 	}
 }

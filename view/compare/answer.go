@@ -169,7 +169,7 @@ func (c *Comparison) finding(name string, beside bool) (f answer.Finding, ok boo
 // slower says who is slower in the new run than in the base, beside all others; "" for nobody.
 func (c *Comparison) slower() string {
 	for _, x := range c.Cases {
-		for _, s := range culprit.Against(c.Base.run, c.New.run, x.Name) {
+		for _, s := range culprit.Against(c.Base.run, c.New.run, x.Name, c.engines) {
 			if s.Share > 0 {
 				return fmt.Sprintf("%s carries %.0f %% of its rate in %s, beside all others", s.Name, 100*s.Share, c.Base.Path)
 			}

@@ -50,7 +50,7 @@ func TestAnswer(t *testing.T) {
 		if tt.gate != "" {
 			gate = expect.Value(compare.ParseConditions([]string{tt.gate}))(t)
 		}
-		c := expect.Value(compare.Between(base, next, gate, false))(t)
+		c := expect.Value(compare.Between(base, next, gate, false, nil))(t)
 		expect.Equal(t, c.Answer().String(), tt.want, "%s", tt.name)
 		expect.Equal(t, len(c.Places()), tt.places, "%s: what has not passed", tt.name)
 	}

@@ -13,6 +13,7 @@ import (
 	"evbench/internal/lists"
 	"evbench/internal/unit"
 	"evbench/results"
+	"evbench/routing"
 )
 
 // A Side is one of the two compared runs.
@@ -43,12 +44,14 @@ type Comparison struct {
 	Regressions []Regression `json:"regressions"`
 	Undecided   []Undecided  `json:"undecided"`
 
-	shown []string // figures; none: see Only
+	engines routing.Engines
+	shown   []string // figures; none: see Only
 }
 
 // Between compares two runs, and judges the change by the conditions. Runs measured under different
 // conditions, or without a common case, are errors. force accepts the former, and invalid repeats.
-func Between(base, next Side, conditions []Condition, force bool) (*Comparison, error) {
+// x has the engines of their plans beside routing's own.
+func Between(base, next Side, conditions []Condition, force bool, x routing.Engines) (*Comparison, error) {
 	differences := Differences(base.run, next.run)
 	if !force {
 		if err := refuse(base, next, differences); err != nil {
@@ -59,7 +62,7 @@ func Between(base, next Side, conditions []Condition, force bool) (*Comparison, 
 	if len(r.Cases) == 0 {
 		return nil, fmt.Errorf("%s and %s have no case in common: %s; %s", base.Path, next.Path, quoted(r.Missing), quoted(r.Added))
 	}
-	c := &Comparison{Schema: "evbench/compare/1", Base: base, New: next, Differences: differences, Report: r, Conditions: conditions}
+	c := &Comparison{Schema: "evbench/compare/1", Base: base, New: next, Differences: differences, Report: r, Conditions: conditions, engines: x}
 	c.Regressions, c.Undecided = r.Judge(conditions)
 	return c, nil
 }

@@ -146,7 +146,7 @@ func TestRatioText(t *testing.T) {
 			side := expect.Value(compare.NewSide("x", whole(run)))(t)
 			sides[i] = side
 		}
-		c := expect.Value(compare.Between(sides[0], sides[1], nil, false))(t)
+		c := expect.Value(compare.Between(sides[0], sides[1], nil, false, nil))(t)
 		c.Only(tt.only)
 		var b bytes.Buffer
 		expect.Must(t, c.WriteText(&b))

@@ -9,7 +9,7 @@ import (
 	"evbench/builder/modes"
 	"evbench/plan"
 	"evbench/results"
-	_ "evbench/site/engines"
+	"evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/topology"
 	"evbench/view/figure"
@@ -68,7 +68,7 @@ func planOf(t testing.TB, tree *topology.Tree, c Case) *plan.Plan {
 		dead = append(dead, links...)
 	}
 	view := expect.Value(tree.Without(dead...))(t)
-	p, err := plan.Build(view, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: 1})
+	p, err := plan.Build(view, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Engines: engines.Trees(), Seed: 1})
 	expect.Must(t, err, "case %s", c.Name)
 	return p
 }

@@ -12,7 +12,6 @@ import (
 	"evbench/internal/answer"
 	"evbench/results"
 	"evbench/scenario"
-	_ "evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/topology"
 )

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"evbench/plan"
+	"evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
@@ -28,7 +29,7 @@ var (
 
 func restored(t testing.TB, file []byte) *plan.Plan {
 	t.Helper()
-	return expect.Value(plan.Read(bytes.NewReader(file)))(t)
+	return expect.Value(plan.Read(bytes.NewReader(file), engines.Trees()))(t)
 }
 
 func write(t testing.TB, p *plan.Plan) []byte {

@@ -13,7 +13,6 @@ import (
 	"evbench/builder/modes"
 	"evbench/plan"
 	"evbench/results"
-	_ "evbench/site/engines"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"

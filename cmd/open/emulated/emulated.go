@@ -15,6 +15,7 @@ import (
 	"evbench/model/emulate"
 	"evbench/plan"
 	"evbench/results"
+	"evbench/routing"
 	"evbench/scenario"
 	"evbench/topology"
 	"evbench/transport/tcp"
@@ -24,9 +25,10 @@ import (
 // is in this process; messages go over loopback, delayed like on the model's links.
 type emulatedFabric struct {
 	fabric.Launcher
-	model *emulate.Fabric
-	info  results.Fabric
-	seed  uint64
+	model   *emulate.Fabric
+	info    results.Fabric
+	seed    uint64
+	engines routing.Engines
 
 	mu      sync.Mutex
 	tree    *topology.Tree // with the links dead now
@@ -46,7 +48,7 @@ func emulated(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 		nic += fmt.Sprintf(", inputs of switches hold %s", x.Buffer)
 	}
 	model := emulate.New(o)
-	f := &emulatedFabric{model: model, info: open.Info(s.Fabric), seed: s.Seed, tree: s.Tree, changes: make(chan open.LinkChange, 1)}
+	f := &emulatedFabric{model: model, info: open.Info(s.Fabric), seed: s.Seed, engines: s.Engines, tree: s.Tree, changes: make(chan open.LinkChange, 1)}
 	f.info.Model = true
 	f.info.NIC = nic
 	f.Launcher = open.Threads{Sockets: open.Sockets{Virtual: true}, Options: func(int) tcp.Options {
@@ -128,7 +130,7 @@ func (n emulatedNetwork) Watch(ctx context.Context, events chan<- failover.LinkE
 }
 
 func (n emulatedNetwork) Aid(_ context.Context, t *topology.Tree) (int, error) {
-	p, err := plan.Build(t, plan.Options{Routing: n.engine})
+	p, err := plan.Build(t, plan.Options{Routing: n.engine, Engines: n.f.engines})
 	if err != nil {
 		return 0, err
 	}

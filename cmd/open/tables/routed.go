@@ -40,7 +40,8 @@ type routedFabric struct {
 	puts    *companion.Installation       // nil: tables are installed from outside, and holds checks them
 	subnet  *opensm.Subnet                // reports links; nil: the fabric does
 	watches func(*plan.Plan) loop.Network // nil: links are watched
-	injects bool                          // it can change links; otherwise dead links of a plan are dead already, or tables avoid them
+	engines routing.Engines
+	injects bool // it can change links; otherwise dead links of a plan are dead already, or tables avoid them
 	say     func(string)
 	pipes   chan os.Signal
 }
@@ -53,7 +54,7 @@ func Routed(under open.Opener, plans iter.Seq2[string, *plan.Plan], say func(str
 		if !open.Installs(s) {
 			return under(ctx, s)
 		}
-		f := &routedFabric{kind: s.Fabric.Routes.Kind, injects: s.Inject.Kind != "", say: say, pipes: make(chan os.Signal, 1)}
+		f := &routedFabric{kind: s.Fabric.Routes.Kind, engines: s.Engines, injects: s.Inject.Kind != "", say: say, pipes: make(chan os.Signal, 1)}
 		reach := f.opensm
 		if n, ok := s.Network.(*anyshape.Network); ok {
 			reach = func(s *scenario.Scenario) error { return f.given(s, n) }
@@ -82,7 +83,7 @@ func (f *routedFabric) kernel(s *scenario.Scenario) error {
 		b, err := linux.NewBatch(p)
 		return b, err
 	}
-	some, err := plan.Tables(s.Tree, routing.MinHop)
+	some, err := plan.Tables(nil, s.Tree, routing.MinHop)
 	if err != nil {
 		return err
 	}
@@ -227,7 +228,7 @@ func (n *routedNetwork) Aid(ctx context.Context, t *topology.Tree) (changed int,
 	if n.pinned || n.f.puts == nil {
 		return n.Network.Aid(ctx, t)
 	}
-	tables, err := plan.Tables(t, n.engine)
+	tables, err := plan.Tables(n.f.engines, t, n.engine)
 	if err != nil {
 		return 0, fmt.Errorf("re-route: %w", err)
 	}

@@ -55,7 +55,7 @@ func run(ctx context.Context, name, dir string) error {
 		return err
 	}
 	defer page.Close()
-	sink := func() (results.Sink, error) { return hdf5.Format().Create(dir) }
+	sink := func() (results.Sink, error) { return hdf5.Format(nil).Create(dir) }
 	sum, err := bench.Run(ctx, bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: sink}, bench.Options{Listen: control.Address, Token: control.Token})
 	for _, c := range report.Columns(sum.Cases, "") {
 		fmt.Println(c.Head, c.Cell(sum.Cases[0]).Text)
