@@ -168,7 +168,7 @@ const asyncCredits = 2
 
 // rows returns the steps of each rank; none without a schedule.
 func rows(p *plan.Plan) [][]wire.Step {
-	if p.Schedule == nil {
+	if p.Schedule == nil && p.Ports() == nil {
 		return nil
 	}
 	return lists.Tabulate(p.Tree.Servers(), func(rank int) []wire.Step {

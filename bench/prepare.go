@@ -127,6 +127,11 @@ func (x Parts) prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 	if err != nil {
 		return Planned{}, err
 	}
+	return x.over(s, c, p)
+}
+
+// over judges and predicts a case by its plan.
+func (x Parts) over(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (Planned, error) {
 	if err := p.Judge(); err != nil {
 		return Planned{}, err
 	}
@@ -245,6 +250,10 @@ func build(s *scenario.Scenario, c scenario.Case, t *topology.Tree, o plan.Optio
 	if n, ok := s.Network.(Planner); ok {
 		return n.Plan(c, t)
 	}
+	if c.Routing == scenario.Ports { // Ways plans when it knows the paths; until then nobody has chosen any
+		o.Schedule, o.Routing, o.Objective = schedules.LinearShift, routing.ECMP, ""
+		return plan.Build(t, o)
+	}
 	file, own := strings.CutPrefix(o.Schedule, schedules.FilePrefix)
 	if !own {
 		return plan.Build(t, o)
@@ -323,7 +332,7 @@ func unequal(s *scenario.Scenario, c scenario.Case, p *plan.Plan, busiest float6
 }
 
 func mostPredicted(p *plan.Plan) int {
-	if p.Routing == routing.ECMP {
+	if !p.Static() {
 		return predictedExchangesECMP
 	}
 	return PredictedExchanges

@@ -53,6 +53,7 @@ type runner struct {
 	s        *scenario.Scenario
 	o        Options
 	f        fabric.Fabric
+	ways     Ways // nil: none
 	open     func() (results.Sink, error)
 	close    func(results.Run) error
 	sink     results.Sink // nil until all workers have joined
@@ -79,6 +80,8 @@ type Work struct {
 	Scenario *scenario.Scenario
 	Cases    []Planned
 	Fabric   fabric.Fabric
+	// Ways learn the paths of messages where switches choose them by a hash; nil: nobody asks.
+	Ways Ways
 	// Open is called once all workers have joined: a run that ends before leaves no results.
 	Open func() (results.Sink, error)
 	// Ended is called once when all results are written, before the workers are told to end. nil is
@@ -90,7 +93,7 @@ type Work struct {
 // early; it is then marked.
 func Run(ctx context.Context, w Work, o Options) (results.Summary, error) {
 	s := w.Scenario
-	r := &runner{s: s, o: o, f: w.Fabric, open: w.Open, close: w.Ended, cases: w.Cases, slow: map[string]*slowness{}, plan: rounds{Rounds: s.Rounds, seed: s.Seed, cases: len(w.Cases)}}
+	r := &runner{s: s, o: o, f: w.Fabric, ways: w.Ways, open: w.Open, close: w.Ended, cases: w.Cases, slow: map[string]*slowness{}, plan: rounds{Rounds: s.Rounds, seed: s.Seed, cases: len(w.Cases)}}
 	r.o.JoinTimeout = cmp.Or(r.o.JoinTimeout, joinTimeout)
 	err := r.session(ctx, r.work)
 	if !errors.Is(err, r.sinkErr) { // a slice that could not be kept has ended the run with it
@@ -128,6 +131,9 @@ func (r *runner) begin() error {
 		if err := results.KeepPlan(sink, c.Name, c.File()); err != nil {
 			return err
 		}
+	}
+	if err := r.keepPaths(); err != nil {
+		return err
 	}
 	r.manifest.Hosts, r.manifest.Preflight = r.checked.Hosts, r.checked.Lines
 	r.manifest.Warnings = append(r.manifest.Warnings, r.checked.Warnings...)
@@ -195,7 +201,7 @@ func (r *runner) work(ctx context.Context) (err error) {
 	if r.checked, err = r.f.Check(ctx, fabric.Joined{Tree: r.s.Tree, Hosts: r.ctl.Hosts(), Log: r.o.Log, Survey: r.ctl.Survey}); err != nil {
 		return err
 	}
-	if err := r.settleBarriers(ctx); err != nil {
+	if err := errors.Join(r.settleBarriers(ctx), r.learn(ctx)); err != nil {
 		return err
 	}
 	if err = r.begin(); err == nil {

@@ -104,6 +104,12 @@ func (r *runner) one(ctx context.Context, m *measured, p Place) error {
 	if err := r.f.Install(ctx, m.Plan); err != nil {
 		return fmt.Errorf("case %q: install: %w", m.Name, err)
 	}
+	if err := r.checkPorts(ctx, m); err != nil {
+		return err
+	}
 	r.progress(p, WarmingUp{})
-	return r.measure(ctx, m, p)
+	if err := r.measure(ctx, m, p); err != nil {
+		return err
+	}
+	return r.moved(ctx, m)
 }

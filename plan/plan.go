@@ -85,6 +85,18 @@ type Over interface {
 	Judge() error
 }
 
+// A Chooser is an Over whose senders choose the way of a message by its source port.
+type Chooser interface {
+	// Port is that of a message; scheduler.None: it has one way.
+	Port(src, dst int) int
+}
+
+// Ports is p.Over if senders choose by ports, else nil.
+func (p *Plan) Ports() Chooser {
+	c, _ := p.Over.(Chooser)
+	return c
+}
+
 // A Host is the name of a server's host, one word, and the number of ranks there for this server.
 // Several servers are adapters of one host if they have its name; its ranks use them by Order.
 type Host struct {
@@ -277,7 +289,7 @@ func (p *Plan) Path(src, dst int) int {
 		_, k := p.Schedule.At(src, dst)
 		return p.Tree.PathOf(k, p.Schedule.Top(src, dst))
 	}
-	if p.Static() && p.Tables != nil {
+	if p.Static() && p.Tables != nil && p.Over == nil {
 		if path, ok := p.Tables.PathOf(src, dst); ok {
 			return path
 		}
@@ -292,9 +304,9 @@ func (p *Plan) Spine(src, dst int) int {
 }
 
 // Static reports whether every message between leaves has one known path. Under ecmp the kernel's
-// hash chooses the path, under spray each packet has its own.
+// hash chooses the path, which is known where it has been asked for (Over); under spray each packet has its own.
 func (p *Plan) Static() bool {
-	return p.Routing != routing.ECMP && !routing.PerPacket(p.Routing) && p.Routing != NoRouting
+	return p.Over != nil || p.Routing != routing.ECMP && !routing.PerPacket(p.Routing) && p.Routing != NoRouting
 }
 
 // AllPaths returns Path for a whole exchange, in O(1) a message. It keeps a table of leaves and servers.

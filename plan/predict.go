@@ -66,7 +66,7 @@ func (p *Plan) Cost(w Weight, seed uint64) Cost {
 		return Cost{Ideal: float64(p.Phases()), Duration: float64(p.Phases()), Busiest: float64(p.Phases())}
 	case routing.PerPacket(p.Routing):
 		return p.cost(w, nil)
-	case p.Routing != routing.ECMP:
+	case p.Static():
 		return p.cost(w, p.AllPaths())
 	}
 	var sum Cost
@@ -254,9 +254,40 @@ func (p *Plan) Loads(w Weight) ([]float64, bool) {
 	return load.wire, true
 }
 
+// portRow is Row with source ports for paths. Without a schedule it has the ports alone, in the order of ranks.
+func (p *Plan) portRow(c Chooser, rank int) []scheduler.Step {
+	n, row := p.Tree.Servers(), []scheduler.Step(nil)
+	if p.Schedule != nil {
+		row = p.Schedule.Row(rank)
+	}
+	for k := 1; p.Schedule == nil && k < n; k++ {
+		s := scheduler.Step{To: (rank + k) % n, From: (rank - k + n) % n}
+		if !p.Tree.Reads(rank) || !p.Tree.Builds(s.To) {
+			s.To = scheduler.Idle
+		}
+		if !p.Tree.Builds(rank) || !p.Tree.Reads(s.From) {
+			s.From = scheduler.Idle
+		}
+		row = append(row, s)
+	}
+	for i, s := range row {
+		row[i].ToSpine, row[i].FromSpine = scheduler.None, scheduler.None
+		if s.To != scheduler.Idle {
+			row[i].ToSpine = c.Port(rank, s.To)
+		}
+		if s.From != scheduler.Idle {
+			row[i].FromSpine = c.Port(s.From, rank)
+		}
+	}
+	return row
+}
+
 // Row returns the steps of one rank in each phase, with the paths that it must use
 // (topology.Tree.PathOf). nil without a schedule.
 func (p *Plan) Row(rank int) []scheduler.Step {
+	if c := p.Ports(); c != nil {
+		return p.portRow(c, rank)
+	}
 	if p.Schedule == nil {
 		return nil
 	}

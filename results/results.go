@@ -325,6 +325,7 @@ type Record interface{ record() }
 func (Manifest) record()     {}
 func (Summary) record()      {}
 func (PlanText) record()     {}
+func (PathsText) record()    {}
 func (Sample) record()       {}
 func (LinkCount) record()    {}
 func (PairCount) record()    {}
@@ -367,6 +368,12 @@ func KeepPlan(to Sink, name string, p PlanFile) error {
 		return fmt.Errorf("case %q: %w", name, err)
 	}
 	return to.Write(PlanText{Case: name, Text: text.Bytes()})
+}
+
+// A PathsText is the ways of messages by their source ports, as a file of that name.
+type PathsText struct {
+	File string
+	Text []byte
 }
 
 // Nowhere is a Sink that keeps nothing.

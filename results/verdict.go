@@ -66,7 +66,7 @@ func impaired(groups []Comparison) []Comparison {
 	return groups
 }
 
-func (c Case) planned() bool { return c.Routing == "pinned" }
+func (c Case) planned() bool { return c.Routing == "pinned" || c.Routing == "ports" }
 
 // synchronised keeps the cases of a group that best show the value of a plan.
 func synchronised(cases []Case, group []int) []int {

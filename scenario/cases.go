@@ -245,6 +245,9 @@ func (c *Case) settle(s *Scenario) (name string, err error) {
 	if c.Objective != "" && c.Schedule != schedules.FORS {
 		return "objective", fmt.Errorf("only the schedule %s has an objective; write schedule: %s, or leave objective out", schedules.FORS, schedules.FORS)
 	}
+	if c.Routing == Ports && c.Schedule == "" && !none {
+		c.Schedule = schedules.PathColoring
+	}
 	if c.Schedule == "" && c.Mode != modes.Unsync && !none {
 		c.Schedule = schedules.LinearShift
 	}
@@ -259,12 +262,12 @@ func (c *Case) settle(s *Scenario) (name string, err error) {
 		return "barrier", fmt.Errorf("only synchronised cases have a barrier, and the mode is %s; leave it out", c.Mode)
 	case c.Schedule == "" && c.Mode != modes.Unsync:
 		return "schedule", fmt.Errorf("%s cases need a schedule; there are %s", c.Mode, strings.Join(allSchedules(), ", "))
-	case c.Mode == modes.Unsync && c.Schedule != "" && !c.choosesPaths():
+	case c.Mode == modes.Unsync && c.Schedule != "" && !c.choosesPaths() && c.Routing != Ports:
 		return "schedule", errors.New("unsynchronised cases have no phases; leave schedule out, or write fors to use its paths")
 	case c.Routing == routing.Pinned && c.Schedule == "":
 		return "routing", fmt.Errorf("pinned takes the paths of a schedule, but there is no schedule; write schedule: fors, or one of %s",
 			strings.Join(s.Engines.Names(), ", "))
-	case c.Mode == modes.Unsync && c.Schedule != "" && c.Routing != routing.Pinned:
+	case c.Mode == modes.Unsync && c.Schedule != "" && c.Routing != routing.Pinned && c.Routing != Ports:
 		return "schedule", fmt.Errorf("unsynchronised cases use only the paths of a schedule, which routing %s does not take; write routing: pinned, or leave schedule out", c.Routing)
 	}
 	return "", nil

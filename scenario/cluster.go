@@ -83,9 +83,14 @@ const (
 	RoutesKernel = "kernel" // Linux switches that a shell reaches
 	RoutesLoaded = "loaded" // somebody has put them there
 	RoutesNone   = "none"
+	// Ports: switches choose by a hash, as they do, and evbench asks which source port leads where. Likewise the routing of
+	// a case whose plan chooses the ports.
+	Ports = "ports"
 )
 
-func routesKinds() []string { return []string{RoutesOpenSM, RoutesKernel, RoutesLoaded, RoutesNone} }
+func routesKinds() []string {
+	return []string{RoutesOpenSM, RoutesKernel, RoutesLoaded, Ports, RoutesNone}
+}
 
 // Routes says how the routes of a case are installed in a network of hosts and read back.
 type Routes struct {
@@ -96,9 +101,12 @@ type Routes struct {
 	Shell                  string // Linux switches: command that runs one on a switch
 	Dump, SMInfo, Discover string // commands, OpenSM's
 	Timeout                time.Duration
+	Paths                  string // Ports: file of evbench paths; "": the run asks
+	Probes                 int    // Ports: source ports asked for between each two hosts
 }
 
 const (
+	defaultProbes    = 2
 	defaultDump      = "dump_lfts"
 	defaultSMInfo    = "sminfo"
 	defaultDiscover  = "ibnetdiscover"
@@ -179,12 +187,12 @@ func (d *document) routes(at field, f *Fabric) {
 		return
 	}
 	x := &f.Routes
-	*x = Routes{Process: "auto", Dump: defaultDump, SMInfo: defaultSMInfo, Discover: defaultDiscover, Timeout: 2 * time.Minute}
-	given, good := d.section(at, routesFields(x), "kind: needed; there are "+strings.Join(routesKinds(), ", "),
+	*x = Routes{Process: "auto", Probes: defaultProbes, Dump: defaultDump, SMInfo: defaultSMInfo, Discover: defaultDiscover, Timeout: 2 * time.Minute}
+	given, good := d.section(at.InFull("kind"), routesFields(x), "kind: needed; there are "+strings.Join(routesKinds(), ", "),
 		"network dir: needed with kind=opensm", "shell: needed with kind=kernel", "network: not with shell: tables are OpenSM's, or those of Linux switches",
-		"process sminfo discover: only with kind=opensm")
+		"process sminfo discover: only with kind=opensm", "paths probes: only with kind=ports")
 	switch {
-	case f.Kind != Hosts:
+	case f.Kind != Hosts && (f.Kind != Lab || x.Kind != Ports):
 		d.Fail(at, "is for fabric hosts; a %s has its own", f.Kind)
 	case good && x.Kind == RoutesLoaded && !given.Given("network") && !given.Given("shell"):
 		d.Fail(at, "network is missing, or shell: where are the tables?")

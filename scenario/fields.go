@@ -127,13 +127,13 @@ func fabricFields(f *Fabric) group {
 		{"workers", choice(&f.Workers, "way to run workers", Threads, Processes), "all servers in one process, or one process each"},
 		{"hash", choice(&f.Hash, "hash", HashHeaders, HashAddresses, HashAlike), "what the lab's switches hash under routing ecmp; alike: headers, and all switches with one seed"},
 		{"lossless", nested(either(onOff(nil).shape, object(losslessFields(&f.Lossless)))), "the network has credits, as InfiniBand has"},
-		{"routes", nested(object(routesFields(&Routes{}), "kind")), "who puts the routes of cases into a network of hosts"},
+		{"routes", nested(either(enum(routesKinds()...), object(routesFields(&Routes{}), "kind"))), "who puts the routes of cases into a network of hosts, or that switches choose by a hash"},
 	}
 }
 
 func routesFields(x *Routes) group {
 	return group{
-		{"kind", choice(&x.Kind, "way to install routes", routesKinds()...), "opensm; kernel: Linux switches by a shell; loaded: somebody has put them there, they are checked; none"},
+		{"kind", choice(&x.Kind, "way to install routes", routesKinds()...), "opensm; kernel: Linux switches by a shell; loaded: somebody has put them there, they are checked; ports: switches choose by a hash, and evbench asks which source port leads where; none"},
 		{"network", word(&x.Network), "file with the network, as ibnetdiscover prints it"},
 		{"dir", word(&x.Dir), "opensm: directory of its lfts_file; what was there before is kept in it"},
 		{"process", word(&x.Process), "opensm: its process; auto: the one that runs here"},
@@ -142,6 +142,8 @@ func routesFields(x *Routes) group {
 		{"sminfo", command(&x.SMInfo), "command that prints which subnet manager is master"},
 		{"discover", command(&x.Discover), "command that prints the network as it is"},
 		{"timeout", lasts(&x.Timeout, minTimeout, maxTimeout), "of a change of tables, and of each command"},
+		{"paths", word(&x.Paths), "ports: file of evbench paths (default: the run asks)"},
+		{"probes", whole(&x.Probes, 1, 64), "ports: source ports that are asked for between each two hosts"},
 	}
 }
 

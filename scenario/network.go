@@ -12,6 +12,7 @@ import (
 	"evbench/routing"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
+	"evbench/transport"
 )
 
 // A Network is a network that is no tree. A case takes the order of its messages over tables that
@@ -87,11 +88,14 @@ func (s *Scenario) Topology() string {
 	return s.Tree.Notation()
 }
 
-// ControlRouting is the routing of the control: ftree, and that of the first case on a network that is
-// no tree.
+// ControlRouting is the routing of the control: ftree, ecmp on hosts whose switches choose by a hash, and that of the first
+// case on a network that is no tree.
 func (s *Scenario) ControlRouting() string {
-	if s.Network != nil {
+	switch {
+	case s.Network != nil:
 		return s.engine
+	case s.Fabric.Kind == Hosts && s.Fabric.Routes.Kind == Ports:
+		return routing.ECMP
 	}
 	return routing.Ftree
 }
@@ -116,6 +120,8 @@ func (c *Case) suitsNetwork(s *Scenario) (name string, err error) {
 		case s.Tree == nil: // that is said
 		case c.policy() == policyReorder:
 			return "failover", fmt.Errorf("%s is for networks that are no trees, or with tables; on a tree take %s", policyReorder, policyFORS)
+		case c.Routing == Ports || s.Fabric.Routes.Kind == Ports:
+			return c.suitsPorts(s)
 		case c.Schedule == schedules.PathColoring:
 			return "schedule", fmt.Errorf("%s is an order over given tables; write tables: FILE, or take %s", c.Schedule, schedules.FORS)
 		case c.Routing != "" && !slices.Contains(s.treeRoutings(), c.Routing):
@@ -149,6 +155,30 @@ func (c *Case) suitsNetwork(s *Scenario) (name string, err error) {
 	return "", nil
 }
 
+// suitsPorts says why a case does not suit a network whose switches choose by a hash, and the field at fault.
+func (c *Case) suitsPorts(s *Scenario) (name string, err error) {
+	own := strings.HasPrefix(c.Schedule, schedules.FilePrefix)
+	switch {
+	case s.Fabric.Routes.Kind != Ports:
+		return "routing", errors.New("the plan chooses source ports, whose paths have to be asked for: write fabric: {routes: ports}")
+	case s.Transport != transport.TCP:
+		return "routing", fmt.Errorf("source ports are those of transport tcp, not of %s", s.Transport)
+	case !c.Hashed() && s.Fabric.Kind == Hosts:
+		return "routing", fmt.Errorf("the switches choose by a hash (fabric.routes: ports): there are %s and %s", routing.ECMP, Ports)
+	case c.Routing != Ports && c.Schedule == schedules.PathColoring:
+		return "schedule", fmt.Errorf("%s is planned for chosen ports; write routing: %s", c.Schedule, Ports)
+	case c.Routing != Ports:
+		return "", nil
+	case c.Mode == modes.Ordered:
+		return "mode", errors.New("ordered cases choose spines, not source ports")
+	case c.Schedule != schedules.PathColoring && !own:
+		return "schedule", fmt.Errorf("with routing %s there are %s, and a file of evbench plan --paths", Ports, schedules.PathColoring)
+	case len(c.Timed) > 0 || c.Failover != nil:
+		return "failures", errors.New("a plan of ports is not changed during a case: ports that lead another way are noticed at its end")
+	}
+	return "", nil
+}
+
 // suitsAny says why a fabric has no network that is no tree.
 func (f Fabric) suitsAny() error {
 	switch {
@@ -156,7 +186,7 @@ func (f Fabric) suitsAny() error {
 		return errors.New("the fabric emulate models trees; this network is none: take lab or hosts")
 	case f.Lossless.On:
 		return errors.New("fabric.lossless is simulated for trees; this network is none")
-	case f.Routes.Kind == RoutesOpenSM || f.Routes.Kind == RoutesKernel:
+	case f.Routes.Kind == RoutesOpenSM || f.Routes.Kind == RoutesKernel || f.Routes.Kind == Ports:
 		return errors.New("fabric.routes: nothing is installed on a network that is no tree; take loaded or none")
 	}
 	return nil

@@ -105,7 +105,7 @@ func allSchedules() []string {
 }
 
 // Routings are those of trees.
-func (x Files) Routings() []string { return append(x.Engines.Names(), routing.Pinned) }
+func (x Files) Routings() []string { return append(x.Engines.Names(), Ports, routing.Pinned) }
 
 func (s *Scenario) treeRoutings() []string { return Files{Engines: s.Engines}.Routings() }
 
@@ -223,6 +223,9 @@ func (s *Scenario) Objective(c Case) schedules.Objective {
 
 // Pinned reports whether the plan says which path each message takes.
 func (c Case) Pinned() bool { return c.Routing == routing.Pinned }
+
+// Hashed reports whether switches choose the path of each message by a hash.
+func (c Case) Hashed() bool { return c.Routing == routing.ECMP || c.Routing == Ports }
 
 func (c Case) tables() bool { return c.Routing != routing.Pinned }
 

@@ -19,7 +19,6 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/hostlist"
 	"evbench/results"
-	"evbench/routing"
 	"evbench/scenario"
 	"evbench/site/host"
 	"evbench/site/ports"
@@ -121,7 +120,7 @@ func findPaths(c *cli.Context, m measurement) (err error) {
 // hashedCase is the first case whose paths the switches of a lab choose by a hash.
 func hashedCase(planned []bench.Planned) (bench.Planned, error) {
 	for _, p := range planned {
-		if p.Plan.Routing == routing.ECMP {
+		if p.Hashed() {
 			return p, nil
 		}
 	}
@@ -188,7 +187,7 @@ func endsOf(s *scenario.Scenario, joined []results.Host) (hosts []ports.Host, po
 
 func keepPaths(c *cli.Context, s *scenario.Scenario, found ports.Survey, early error) error {
 	if s.Fabric.Kind == scenario.Lab {
-		found.Paths.Names = cableNames(s.Tree)
+		found.Paths.Names, _ = cableNames(s.Tree)
 	}
 	name := c.String("out")
 	if err := found.Paths.WriteFile(name); err != nil {
@@ -202,18 +201,40 @@ func keepPaths(c *cli.Context, s *scenario.Scenario, found ports.Survey, early e
 	return &exitError{code: exitFailed}
 }
 
-// cableNames names the ends of the cables of a lab, from which its switches answer, by what came in there.
-func cableNames(t *topology.Tree) map[netip.Addr]string {
-	addr, out := lab.Addresses{Tree: t}, map[netip.Addr]string{}
+// cableNames names the ends of the cables of a lab, from which its switches answer, by what came in there. wires are the
+// directions of these cables.
+func cableNames(t *topology.Tree) (names map[netip.Addr]string, wires map[netip.Addr]topology.Wire) {
+	addr, names, wires := lab.Addresses{Tree: t}, map[netip.Addr]string{}, map[netip.Addr]topology.Wire{}
 	for id := range t.AllLinks() {
 		l := t.LinkOf(id)
 		low, high := t.Ends(l)
-		below, above := t.SwitchName(low.Switch), t.SwitchName(high.Switch)
-		out[addr.Cable(l, true)], out[addr.Cable(l, false)] = below+"-"+above, above+"-"+below
+		below, above, number := t.SwitchName(low.Switch), t.SwitchName(high.Switch), ""
 		if l.Cable > 0 {
-			out[addr.Cable(l, true)] += fmt.Sprintf("-%d", l.Cable)
-			out[addr.Cable(l, false)] += fmt.Sprintf("-%d", l.Cable)
+			number = fmt.Sprintf("-%d", l.Cable)
 		}
+		names[addr.Cable(l, true)], wires[addr.Cable(l, true)] = below+"-"+above+number, t.UpWire(l)
+		names[addr.Cable(l, false)], wires[addr.Cable(l, false)] = above+"-"+below+number, t.UpWire(l)+1
 	}
-	return out
+	return names, wires
+}
+
+// waysOf asks for the paths of a run's messages where switches choose them by a hash; nil elsewhere.
+func waysOf(s *scenario.Scenario, bar *live.Terminal) (bench.Ways, error) {
+	x := s.Fabric.Routes
+	if x.Kind != scenario.Ports {
+		return nil, nil
+	}
+	sets := live.NewSets(bar, time.Now)
+	sets.What = "paths"
+	w := &ports.Ways{Options: ports.Options{Ports: x.Probes, Seed: s.Seed, Tell: func(p ports.Progress) { sets.Update(p.Known, p.Of) }}}
+	w.Ends = func(joined []results.Host) ([]ports.Host, int, error) { return endsOf(s, joined) }
+	if s.Fabric.Kind == scenario.Lab {
+		w.Names, w.Wires = cableNames(s.Tree)
+	}
+	if x.Paths == "" {
+		return w, nil
+	}
+	var err error
+	w.Own, err = ports.ReadFiles(x.Paths)
+	return w, wrongIn("fabric.routes.paths", err)
 }

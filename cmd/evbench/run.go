@@ -20,6 +20,7 @@ import (
 	"evbench/cmd/open"
 	"evbench/cmd/open/injected"
 	"evbench/cmd/open/tables"
+	"evbench/fabric"
 	"evbench/fabric/lab"
 	"evbench/internal/answer"
 	"evbench/internal/proc"
@@ -206,18 +207,16 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 
 	bar := m.bar
 	log := logger(c, bar.Terminal)
-	under, err := tables.Routed(injected.Around(m.open), func(yield func(string, *plan.Plan) bool) {
-		for _, p := range m.planned {
-			if !yield(p.Name, p.Plan) {
-				return
-			}
-		}
-	}, func(what string) { log.Warn("routes", "switch", what) })(c.Context, m.scenario)
+	under, err := m.routed(c.Context, log)
 	if err != nil {
 		return run, err
 	}
 	defer func() { err = errors.Join(err, under.Close()) }()
 
+	ways, err := waysOf(m.scenario, bar.Terminal)
+	if err != nil {
+		return run, err
+	}
 	var files *store.Files
 	manifest := &results.Manifest{} // filled by the run
 	o := bench.Options{
@@ -239,7 +238,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 			m.describe(to)
 		}
 	}
-	_, err = bench.Run(c.Context, bench.Work{Scenario: m.scenario, Cases: m.planned, Fabric: under, Open: func() (results.Sink, error) {
+	_, err = bench.Run(c.Context, bench.Work{Scenario: m.scenario, Cases: m.planned, Fabric: under, Ways: ways, Open: func() (results.Sink, error) {
 		var err error
 		files, err = createResults(dir, c.App.ErrWriter)
 		return files, err
@@ -254,6 +253,17 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 	}}, o)
 	bar.Terminal.End()
 	return run, err
+}
+
+// routed opens the fabric, whose links commands may take down and whose routes may be installed.
+func (m measurement) routed(ctx context.Context, log *slog.Logger) (fabric.Fabric, error) {
+	return tables.Routed(injected.Around(m.open), func(yield func(string, *plan.Plan) bool) {
+		for _, p := range m.planned {
+			if !yield(p.Name, p.Plan) {
+				return
+			}
+		}
+	}, func(what string) { log.Warn("routes", "switch", what) })(ctx, m.scenario)
 }
 
 // logger writes irregular events to w, beside the progress.

@@ -161,7 +161,7 @@ type Sockets struct {
 func (how Sockets) Open(l *tcp.Listener) worker.OpenFunc {
 	return func(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
 		g := tcp.Group{
-			ID: c.Run, Rank: c.Rank, Back: c.Back, Need: needs(c), IO: c.IO, Async: c.Mode != modes.Sync, Message: c.Fragment, Moved: moved,
+			ID: c.Run, Rank: c.Rank, Back: c.Back, Ports: c.Ports, Need: needs(c), IO: c.IO, Async: c.Mode != modes.Sync, Message: c.Fragment, Moved: moved,
 		}
 		if c.IO == scenario.IOAuto {
 			g.IO = ""
@@ -173,7 +173,7 @@ func (how Sockets) Open(l *tcp.Listener) worker.OpenFunc {
 			g.Peers = append(g.Peers, tcp.Peer{Addrs: strings.Split(p.Addrs[0], ",")})
 		}
 		for _, n := range g.Need {
-			if have := len(g.Peers[n.Peer].Addrs) - 1; !how.Virtual && n.Spine >= have {
+			if have := len(g.Peers[n.Peer].Addrs) - 1; !how.Virtual && !c.Ports && n.Spine >= have {
 				return worker.Connections{}, fmt.Errorf("the plan sends to server%d through spine%d, which has no address there: "+
 					"a pinned plan needs one address per server and spine (worker --data)", c.Peers[n.Peer].Server, n.Spine)
 			}

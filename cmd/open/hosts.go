@@ -31,6 +31,9 @@ func plainHosts(s *scenario.Scenario, l fabric.Launcher) fabric.Fabric {
 	if s.Network != nil {
 		unmeasured = "the network is no tree, so no host has a leaf to be compared"
 	}
+	if s.Fabric.Routes.Kind == scenario.Ports {
+		unmeasured = "the run asks for the paths themselves"
+	}
 	return &hostsFabric{info: Info(s.Fabric), Launcher: l, check: preflight.Options{
 		Off: !s.Launch.Preflight, Unmeasured: unmeasured, Switches: linux.Switches(s.Tree),
 	}}
@@ -68,7 +71,7 @@ func (f *hostsFabric) Info() results.Fabric { return f.info }
 
 // Installs reports whether the scenario says how routes are installed or checked.
 func Installs(s *scenario.Scenario) bool {
-	return s.Fabric.Routes.Kind != "" && s.Fabric.Routes.Kind != scenario.RoutesNone
+	return s.Fabric.Routes.Kind != "" && s.Fabric.Routes.Kind != scenario.RoutesNone && s.Fabric.Routes.Kind != scenario.Ports
 }
 
 // CheckHosts refuses cases that plain hosts cannot run. An injector or the installation of tables

@@ -66,6 +66,8 @@ type Case struct {
 	Readers, Builders []int `json:",omitempty"`
 
 	Back []int `json:",omitempty"` // path of answers, by path of messages; nil: the same
+	// Ports: a spine of a step is the source port of its message.
+	Ports bool `json:",omitempty"`
 
 	Fragment int // mean payload bytes
 	Sizes    builder.Distribution

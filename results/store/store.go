@@ -131,6 +131,8 @@ func (f *Files) Write(r results.Record) error {
 		err = errors.Join(err, f.document(SummaryFile, x.Write))
 		f.judged = err == nil
 		return err
+	case results.PathsText:
+		return f.text(x.File, x.Text)
 	case results.PlanText:
 		if err := os.MkdirAll(filepath.Join(f.dir, PlansDir), 0o755); err != nil {
 			return err

@@ -16,7 +16,7 @@ import (
 // NewBoth makes the exchange of programs that send over one connection in both directions, as MPI does: a source port is
 // then a candidate with two ways, and both messages of two hosts take that of one port. Of two hosts the first connects.
 func NewBoth(p *Paths) (*Exchange, error) {
-	x, err := newExchange(p, func(r Row) bool { return r.Port == None || (r.Src < r.Dst) == (r.Port > 0) })
+	x, err := newExchange(p, nil, func(r Row) bool { return r.Port == None || (r.Src < r.Dst) == (r.Port > 0) })
 	if err != nil {
 		return nil, err
 	}

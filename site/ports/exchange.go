@@ -3,6 +3,7 @@ package ports
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -22,25 +23,29 @@ import (
 type Exchange struct {
 	*scheduler.Problem
 	of    *Paths
-	ports [][]int  // of each message, by src·Hosts + dst, the port of each candidate, as in Row
-	names []string // of links from 2·Hosts on
-	both  bool     // the messages of two hosts take candidates of one number: see NewBoth
+	ports [][]int      // of each message, by src·Hosts + dst, the port of each candidate, as in Row
+	names []string     // of links from 2·Hosts on
+	hops  []netip.Addr // likewise: what answers behind the link
+	both  bool         // the messages of two hosts take candidates of one number: see NewBoth
 }
 
 // NewExchange makes the links of paths from the answers of switches. A switch that answers from the interface by which a
 // packet came names a link; where all packets through a switch are answered from one address, a link is what stands
 // between two such addresses, and cables in parallel are one.
-func NewExchange(p *Paths) (*Exchange, error) {
-	return newExchange(p, func(r Row) bool { return r.Port >= 0 })
+func NewExchange(p *Paths) (*Exchange, error) { return exchangeOf(p, nil) }
+
+// exchangeOf is NewExchange for the messages that meets says; nil: all.
+func exchangeOf(p *Paths, meets func(src, dst int) bool) (*Exchange, error) {
+	return newExchange(p, meets, func(r Row) bool { return r.Port >= 0 })
 }
 
-func newExchange(p *Paths, takes func(Row) bool) (*Exchange, error) {
+func newExchange(p *Paths, meets func(src, dst int) bool, takes func(Row) bool) (*Exchange, error) {
 	bySwitch, err := p.namesSwitches()
 	if err != nil {
 		return nil, err
 	}
 	n := len(p.Hosts)
-	x := &Exchange{Problem: &scheduler.Problem{Hosts: n}, of: p, ports: make([][]int, n*n)}
+	x := &Exchange{Problem: &scheduler.Problem{Hosts: n, Meets: meets}, of: p, ports: make([][]int, n*n)}
 	candidates := make([][][]int32, n*n)
 	number, group := map[string]int32{}, p.groupOf()
 	for _, r := range p.Rows {
@@ -51,12 +56,12 @@ func newExchange(p *Paths, takes func(Row) bool) (*Exchange, error) {
 			continue
 		}
 		var links []int32
-		for _, key := range p.links(r, group, bySwitch) {
+		for i, key := range p.links(r, group, bySwitch) {
 			l, ok := number[key]
 			if !ok {
 				l = int32(2*n + len(number))
 				number[key] = l
-				x.names = append(x.names, key)
+				x.names, x.hops = append(x.names, key), append(x.hops, r.Hops[i][0])
 			}
 			links = append(links, l)
 		}
@@ -198,7 +203,8 @@ type Figures struct {
 // A Plan is a port and a phase for each message.
 type Plan struct {
 	*scheduler.Plan
-	x *Exchange
+	x    *Exchange
+	made string // another schedule than balance; "": that
 	Figures
 }
 
@@ -236,7 +242,7 @@ func (p *Plan) Write(w io.Writer) error {
 	}
 	fmt.Fprintf(out, "# x-port %d\n", p.x.of.Port)
 	p.spares(out)
-	fmt.Fprintf(out, "# schedule balance\n# phases %d\n", p.Phases)
+	fmt.Fprintf(out, "# schedule %s\n# phases %d\n", cmp.Or(p.made, "balance"), p.Phases)
 	var rows bytes.Buffer
 	first, in := p.ByPhase()
 	for phase := range p.Phases {
@@ -255,11 +261,16 @@ func (p *Plan) Write(w io.Writer) error {
 
 // port is that of a message, on the way back of a connection that of the connection.
 func (p *Plan) port(m int) int {
-	i := 0
-	if p.Path != nil {
-		i = int(p.Path[m])
+	port := p.x.ports[m][p.candidate(m)]
+	return max(port, -port)
+}
+
+// candidate is which of the ports of a message it takes.
+func (p *Plan) candidate(m int) int {
+	if p.Path == nil {
+		return 0
 	}
-	return max(p.x.ports[m][i], -p.x.ports[m][i])
+	return int(p.Path[m])
 }
 
 // sum names the content of paths, as a plan states it.

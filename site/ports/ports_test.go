@@ -24,6 +24,7 @@ type fake struct {
 	taken                 map[int]bool // ports in use
 	end                   int          // Ctrl-C after so many rounds; 0: never
 	rounds, packets       int
+	seed                  uint64 // of the hash
 	gaps                  []time.Duration
 }
 
@@ -31,7 +32,7 @@ func (f *fake) hop(src, dst, port int) int {
 	if f.spray {
 		port = f.packets
 	}
-	return int(routing.Mix(9, uint64((src*f.hosts+dst)*70000+port)) % uint64(f.spines))
+	return int(routing.Mix(9+f.seed, uint64((src*f.hosts+dst)*70000+port)) % uint64(f.spines))
 }
 
 func (f *fake) list() (out []Host) {

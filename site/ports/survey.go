@@ -41,7 +41,8 @@ type Survey struct {
 	Taken   []string // ports that others had, so that another was asked
 	Failed  []string // pairs for which the kernel refused to ask, and why
 	Asked   int
-	Checked int // rows asked twice
+	Gap     time.Duration // between two questions of a host, at the end
+	Checked int           // rows asked twice
 }
 
 const (
@@ -164,6 +165,7 @@ func Run(ctx context.Context, hosts []Host, port int, o Options, ask Ask) (Surve
 		_, err = s.pass(ctx, s.again)
 	}
 	s.collect()
+	s.Gap = s.gap
 	return *s.Survey, err
 }
 

@@ -16,7 +16,8 @@ import (
 
 type call struct {
 	preface
-	to, from string // addresses; from has port 0, or is ""
+	to, from string // addresses; from may be ""
+	port     uint16 // of from; 0: the kernel chooses
 	token    string
 	fd       int
 	stage    stage
@@ -59,20 +60,24 @@ func (e *Endpoint) calls(kind byte, paths []Path) []*call {
 		c := &call{fd: -1, token: e.l.o.Token, preface: preface{
 			kind: kind, group: e.group.ID, src: e.group.Rank, dst: p.Peer, path: p.Spine,
 		}}
-		c.to = e.group.Peers[p.Peer].addr(p.Spine)
-		c.from = source(e.group.Peers[e.group.Rank].addr(e.group.back(p.Spine)))
+		at := p.Spine
+		if e.group.Ports && at != transport.Single {
+			at, c.port = transport.Single, uint16(p.Spine)
+		}
+		c.to = e.group.Peers[p.Peer].addr(at)
+		c.from = source(e.group.Peers[e.group.Rank].addr(e.group.back(at)), c.port)
 		out = append(out, c)
 	}
 	return out
 }
 
-// source returns the address to bind to, or "" if the own address is unspecified.
-func source(own string) string {
+// source returns the address to bind to, or "" if the own address is unspecified and any port will do.
+func source(own string, port uint16) string {
 	a, err := netip.ParseAddrPort(own)
-	if err != nil || a.Addr().IsUnspecified() {
+	if err != nil || a.Addr().IsUnspecified() && port == 0 {
 		return ""
 	}
-	return netip.AddrPortFrom(a.Addr(), 0).String()
+	return netip.AddrPortFrom(a.Addr(), port).String()
 }
 
 // callsUnderWay is how many calls of an endpoint are under way at once: if all servers of a large
@@ -137,7 +142,7 @@ func (c *call) failed(err error) error {
 	return &transport.PeerError{Peer: c.dst, Op: "connect", Err: fmt.Errorf("%v at %s: %w", Path{c.dst, c.path}, c.to, outOfFiles(err))}
 }
 
-// socket makes the socket, bound to its source. The port is chosen at connect, so that all sockets
+// socket makes the socket, bound to its source. Unless the plan has a port, it is chosen at connect, so that all sockets
 // of a server can use all ports.
 func (c *call) socket(o *Options) error {
 	_, family, err := sockaddr(c.to)
@@ -156,13 +161,34 @@ func (c *call) socket(o *Options) error {
 	if err != nil {
 		return err
 	}
-	if err := unix.SetsockoptInt(c.fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1); err != nil {
-		return fmt.Errorf("IP_BIND_ADDRESS_NO_PORT: %w", err)
+	if c.port > 0 {
+		err = ofPort(c.fd, family)
+	} else if err = unix.SetsockoptInt(c.fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1); err != nil {
+		err = fmt.Errorf("IP_BIND_ADDRESS_NO_PORT: %w", err)
+	}
+	if err != nil {
+		return err
 	}
 	if err := unix.Bind(c.fd, from); err != nil {
 		return fmt.Errorf("bind to %s: %w", c.from, err)
 	}
 	return nil
+}
+
+// autoFlowLabel is IPV6_AUTOFLOWLABEL: by default the kernel draws a label for each connection, which switches hash, too.
+const autoFlowLabel = 70
+
+// ofPort readies a socket for a port that a plan has chosen: the next case wants it again at once, so it leaves no
+// TIME_WAIT behind, and by then all bytes have arrived.
+func ofPort(fd, family int) error {
+	err := errors.Join(
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1),
+		unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}),
+	)
+	if err == nil && family == unix.AF_INET6 {
+		err = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, autoFlowLabel, 0)
+	}
+	return err
 }
 
 // connect begins an attempt. An attempt may survive the error that causes a retry: an ICMP message

@@ -86,6 +86,9 @@ type Group struct {
 	// Back gives, by path, the path of answers, where the two ends number paths differently; nil:
 	// the same.
 	Back []int
+	// Ports: paths are source ports, by which the switches of the network choose, and each rank has one address;
+	// transport.Single leaves the port to the kernel.
+	Ports bool
 	// Need lists the paths that this rank sends data on.
 	Need []Path
 	// Partners are the ranks with which this one exchanges barrier signals.
