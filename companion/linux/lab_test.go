@@ -291,7 +291,7 @@ func TestSpray(t *testing.T) {
 // Connections between two servers that differ only in ports share their spine where addresses are hashed, and
 // use all spines where headers are.
 func TestHash(t *testing.T) {
-	const size, src, dst, connections = 1 << 18, 0, 7, 24
+	const size, src, dst, connections = 1 << 16, 0, 7, 64 // ports are random: 24 miss one of four spines once in 250 times
 	p := newPlan(t, newTree(t, 4, 2), routing.ECMP)
 	for hash, spines := range map[lab.Hash]int{lab.HashHeaders: 4, lab.HashAlike: 4, lab.HashAddresses: 1} {
 		l := expect.Value(lab.Start(t.Context(), lab.Options{Tree: p.Tree, Hash: hash}))(t)
