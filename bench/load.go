@@ -6,7 +6,6 @@ import (
 	"evbench/builder"
 	"evbench/builder/load"
 	"evbench/controller"
-	"evbench/internal/unit"
 	"evbench/results"
 	"evbench/scenario"
 )
@@ -25,11 +24,8 @@ func offered(s *scenario.Scenario, c scenario.Case, efficiency float64) (load.Lo
 		efficiency = min(efficiency, share)
 	}
 	l.Rate = rate
-	if l.Buffer == 0 {
-		l.Buffer = load.DefaultBuffer
-	}
-	if events := builder.RolesOf(s.Tree).Events(); l.Buffer < unit.Bytes(events)*s.Event.Fragment {
-		return l, 0, fmt.Errorf("load: a buffer of %s holds %d fragments of %s; an exchange takes %d of each source", l.Buffer, l.Buffer/s.Event.Fragment, s.Event.Fragment, events)
+	if events, room := builder.RolesOf(s.Tree).Events(), l.Room(int(s.Event.Fragment)); room < uint64(events) {
+		return l, 0, fmt.Errorf("load: a buffer of %s holds %d fragments of %s; an exchange takes %d of each source", l.Size(), room, s.Event.Fragment, events)
 	}
 	return l, efficiency, nil
 }

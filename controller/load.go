@@ -31,17 +31,8 @@ func (m *machine) startClock(now time.Duration) {
 	}
 	events := uint64(m.roles.Events())
 	m.loading = &loading{began: now, events: events, sent: m.pace.until, trigger: load.NewTrigger(load.Options{
-		Clock: load.NewClock(l, m.c.Seed), Room: m.room(), Group: events, For: m.c.Duration, Most: m.c.Exchanges * events,
+		Clock: load.NewClock(l, m.c.Seed), Room: l.Room(m.c.Fragment), Group: events, For: m.c.Duration, Most: m.c.Exchanges * events,
 	})}
-}
-
-// room is how many fragments of mean size a source's buffer holds.
-func (m *machine) room() uint64 {
-	size := float64(m.c.Load.Buffer)
-	if size == 0 {
-		size = float64(load.DefaultBuffer)
-	}
-	return uint64(size / float64(max(1, m.c.Fragment)))
 }
 
 // clock lets events happen until now, while as many are built as is known. It is called before that number rises.
@@ -106,8 +97,8 @@ func (m *machine) due(rank int, at time.Duration) int64 {
 	return m.zero + int64(m.loading.began+at) + m.workers[rank].ahead()
 }
 
-// ahead is by how much a worker's clock is ahead of the controller's: 0 where the difference may be the way of the
-// messages alone, as on one machine.
+// ahead returns how far a worker's clock is ahead of the controller's, in ns; 0 where the travel time of the messages
+// alone may explain the difference, as on one machine.
 func (w *worker) ahead() int64 {
 	if w.way == 0 || max(w.offset, -w.offset) <= w.way {
 		return 0
@@ -131,7 +122,7 @@ func (m *machine) assignHappened(now time.Duration) {
 	l := m.loading
 	byRank := make([]wire.Assign, len(m.workers))
 	for _, at := range l.trigger.Take(l.trigger.Waiting()) {
-		rank := m.builderAt(l.builder)
+		rank := m.roles.Builder(l.builder)
 		l.builder = (l.builder + 1) % int(l.events)
 		id := m.ledger.reserve(1)
 		m.ledger.assign(rank, id)
@@ -144,16 +135,6 @@ func (m *machine) assignHappened(now time.Duration) {
 			m.send(rank, a)
 		}
 	}
-}
-
-// builderAt is the rank of the builder of a place.
-func (m *machine) builderAt(place int) int {
-	for rank := range m.workers {
-		if m.workers[rank].builds && m.roles.Place(rank) == place {
-			return rank
-		}
-	}
-	return 0
 }
 
 // awaitsClock reports whether all that has happened is done: then no server need move.

@@ -104,7 +104,7 @@ type worker struct {
 	failure  error         // its own report, or how it was lost
 	lost     bool
 
-	offset, way int64 // ns: how far its clock is ahead, and by how much that may be wrong; way 0: not known
+	offset, way int64 // ns: how far its clock is ahead, and the error of that; way 0: not known
 }
 
 type action interface{}

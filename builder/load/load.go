@@ -7,6 +7,7 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -32,12 +33,20 @@ type Load struct {
 	Share   float64    `json:",omitempty"` // of what the healthy network carries at the link rate
 	Arrival string     `json:",omitempty"`
 	Burst   int        `json:",omitempty"` // events at once, of Bursts
-	Buffer  unit.Bytes `json:",omitempty"` // of a source, for fragments of events that are not built; 0: DefaultBuffer
+	Buffer  unit.Bytes `json:",omitempty"` // of a source, for fragments of events that are not built; 0: defaultBuffer
 }
 
-// DefaultBuffer is the buffer of a source, unless a scenario says otherwise: that of a readout card with some
+// defaultBuffer is the buffer of a source, unless a scenario says otherwise: that of a readout card with some
 // milliseconds of data, which holds 64 fragments of 1 MiB.
-const DefaultBuffer = 64 * unit.Bytes(1<<20)
+const defaultBuffer = 64 * unit.Bytes(1<<20)
+
+// Room returns how many fragments of a mean size in bytes the buffer of a source holds.
+func (l Load) Room(fragment int) uint64 {
+	return uint64(l.Size()) / uint64(max(1, fragment))
+}
+
+// Size is that of the buffer of a source.
+func (l Load) Size() unit.Bytes { return cmp.Or(l.Buffer, defaultBuffer) }
 
 // On reports whether there is a clock.
 func (l Load) On() bool { return l.Rate > 0 || l.Share > 0 }
