@@ -9,8 +9,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/cmd/open"
-	"evbench/cmd/open/tables"
 	"evbench/internal/answer"
 	"evbench/internal/lists"
 	"evbench/scenario"
@@ -66,16 +64,11 @@ func checkHosts(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	servers, err := open.PlaceServers(s, tables.Placement)
-	if err != nil {
-		return usage(err)
-	}
-	r, err := open.NewSSH(c.Context, s, servers, version)
+	bar := newTerminal(c.App.ErrWriter, c.Bool("quiet"))
+	r, err := bySSH(c, s, bar)
 	if err != nil {
 		return err
 	}
-	bar := newTerminal(c.App.ErrWriter, c.Bool("quiet"))
-	r.Client.Progress = bar.Hosts
 	more := []string{"--check"}
 	if cpus := cmp.Or(c.String("cpus"), s.Launch.CPUs); cpus != "" {
 		more = append(more, "--cpus", cpus)

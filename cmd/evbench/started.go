@@ -22,6 +22,7 @@ import (
 	"evbench/scenario"
 	"evbench/site/host"
 	"evbench/site/mpi"
+	"evbench/view/live"
 )
 
 // tokenVariable is the environment variable with the secret of a run whose ranks are started
@@ -186,19 +187,27 @@ func alone(at open.Place, s *scenario.Scenario) error {
 	return nil
 }
 
+// bySSH reaches the hosts of a scenario by ssh, and shows on a terminal how far it is.
+func bySSH(c *cli.Context, s *scenario.Scenario, bar *live.Terminal) (*open.SSH, error) {
+	servers, err := open.PlaceServers(s, tables.Placement)
+	if err != nil {
+		return nil, usage(err)
+	}
+	r, err := open.NewSSH(c.Context, s, servers, version)
+	if err == nil {
+		r.Client.Progress = bar.Hosts
+	}
+	return r, err
+}
+
 func runSSH(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, do use) error {
 	if err := open.CheckHosts(s); err != nil {
 		return err
 	}
-	servers, err := open.PlaceServers(s, tables.Placement)
-	if err != nil {
-		return usage(err)
-	}
-	r, err := open.NewSSH(c.Context, s, servers, version)
+	r, err := bySSH(c, s, newTerminal(c.App.ErrWriter, c.Bool("quiet")))
 	if err != nil {
 		return err
 	}
-	r.Client.Progress = newTerminal(c.App.ErrWriter, c.Bool("quiet")).Hosts
 	return do(c, measurement{scenario: s, planned: planned, open: r.Open, control: func() (open.Control, error) {
 		listen, err := r.Check(c.Context)
 		if err != nil {
