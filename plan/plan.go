@@ -87,7 +87,7 @@ type Over interface {
 
 // A Chooser is an Over whose senders choose the way of a message by its source port.
 type Chooser interface {
-	// Port is that of a message; scheduler.None: it has one way.
+	// Port returns the source port of a message; scheduler.None: the message has one path.
 	Port(src, dst int) int
 }
 

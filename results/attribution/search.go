@@ -62,7 +62,7 @@ func (s *search) measure() {
 // little late together by chance.
 const leastSigmas = 2
 
-// mostBias is by how much messages that share a link may take longer than so many times one that has it alone: a rate
+// mostBias bounds how much longer n messages on one link may take than n times one that has it alone: a rate
 // limit lets the first burst pass, and a busy machine serves two slower than one.
 const mostBias = 1.3
 

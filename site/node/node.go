@@ -96,7 +96,7 @@ func Read(f host.Facts, root fs.FS, firmware func(string) string, pinned string,
 	return n
 }
 
-// adapter reads what there is of an interface and of its device for verbs, "" for none.
+// adapter reads an interface and its device for verbs, "" without one.
 func adapter(root fs.FS, i host.Interface, role, verbs string, firmware func(string) string) Adapter {
 	driver, _, _ := strings.Cut(i.NIC, ",")
 	device := path.Join("sys/class/net", i.Name, "device")
