@@ -73,29 +73,29 @@ type house struct {
 	names map[string]int // the most that a top folder exports
 }
 
-// folders reads rings.txt: a ring and how many lines it may have, then its top folders and how many names each may export.
+// folders reads rings.txt: a ring and how many lines it may have, then, indented, its top folders and how many names each may export.
+// A blank line stands between any two, so that git merges what two branches changed in different ones.
 func folders(t *testing.T) house {
 	t.Helper()
 	h := house{map[string]string{}, map[string]int{}, map[string]int{}, map[string]int{}}
+	ring := ""
 	for line := range strings.Lines(string(expect.Value(os.ReadFile("rings.txt"))(t))) {
-		ring := ""
-		for i, word := range strings.Fields(line) {
-			name, number, _ := strings.Cut(word, "=")
-			most := 0
-			if number != "" {
-				most = expect.Value(strconv.Atoi(number))(t)
-			}
-			if i == 0 {
-				ring, h.lines[name] = name, most
-				continue
-			}
-			if h.ring[name] != "" {
-				t.Errorf("rings.txt has %s in two places", name)
-			}
-			h.ring[name], h.names[name] = ring, most
-			if ring == "core" {
-				h.place[name] = i
-			}
+		name, number, ok := strings.Cut(strings.TrimSpace(line), "=")
+		if !ok {
+			expect.Equal(t, name, "", "a line of rings.txt without a number")
+			continue
+		}
+		most := expect.Value(strconv.Atoi(number))(t)
+		if line[0] != ' ' {
+			ring, h.lines[name] = name, most
+			continue
+		}
+		if h.ring[name] != "" {
+			t.Errorf("rings.txt has %s in two places", name)
+		}
+		h.ring[name], h.names[name] = ring, most
+		if ring == "core" {
+			h.place[name] = len(h.place) + 1
 		}
 	}
 	return h
