@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"evbench/controller"
 	"evbench/results"
 	"evbench/testing/expect"
+	"evbench/transport"
 )
 
 // Every mode builds exactly the events that it should, on few servers and many.
@@ -215,5 +217,37 @@ func TestInterrupt(t *testing.T) {
 		}
 		expect.False(t, o.Complete || o.Events == 0 || len(*samples) == 0 || o.Lost != 0 || o.Built+o.Unfinished != o.Assigned && mode != modes.Unsync,
 			"outcome %+v", o)
+	})
+}
+
+// A mute endpoint does not confirm its last fragment to each peer.
+type mute struct {
+	transport.Endpoint
+	each int // fragments to a peer in all
+	sent map[int]int
+}
+
+func (m mute) Poll(ctx context.Context, done []transport.Op) (int, error) {
+	for {
+		n, err := m.Endpoint.Poll(ctx, done)
+		told := slices.DeleteFunc(done[:n:n], func(op transport.Op) bool {
+			if op.Kind == transport.Send {
+				m.sent[op.Peer]++
+			}
+			return op.Kind == transport.Send && m.sent[op.Peer] == m.each
+		})
+		if err != nil || n == 0 || len(told) > 0 {
+			return len(told), err
+		}
+	}
+}
+
+// The last fragment that a server sends is never confirmed: its builder has it, so the case ends, and counts it.
+func TestUnconfirmedSend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 4)
+		r.only(1, func(ep transport.Endpoint) transport.Endpoint { return mute{ep, 8, map[int]int{}} })
+		r.start()
+		checkOutcome(t, expect.Value(r.ctl.RunCase(t.Context(), newCase(4, modes.Unsync)))(t), 4, modes.Unsync)
 	})
 }

@@ -47,6 +47,7 @@ type building struct {
 type service struct {
 	stream
 	event uint64 // of the current request
+	sends int    // bytes of the fragment being sent, -1: none
 	head  [transport.HeadSize]byte
 }
 
@@ -142,14 +143,21 @@ func (u *unsynchronised) serveAll() {
 		}
 		u.offered[s] = true
 		for range len(u.slots) {
-			u.service = append(u.service, &service{stream: s})
+			u.service = append(u.service, &service{stream: s, sends: -1})
 			u.offer(len(u.service) - 1)
 		}
 	}
 }
 
-// settle waits until the transport confirms the fragments being sent: they count.
+// settle counts the fragments being sent. Within a case it waits until the transport confirms them. At its end it does
+// not: all events are built, so all fragments have arrived, and a transport may confirm the last one only when
+// something else moves.
 func (u *unsynchronised) settle(ctx context.Context) error {
+	if u.finish {
+		for _, s := range u.service {
+			u.sent(s)
+		}
+	}
 	for u.serving > 0 {
 		if err := u.poll(ctx); err != nil {
 			return err
@@ -258,11 +266,20 @@ func (u *unsynchronised) did(op *transport.Op) {
 	case opRequest:
 		u.serve(i)
 	case opServed:
-		u.tally.served(u.service[i].event, len(op.Body))
-		u.gone(u.now(), 0)
-		u.serving--
+		u.sent(u.service[i])
 		u.offer(i)
 	}
+}
+
+// sent counts the fragment that a service is sending, if any.
+func (u *unsynchronised) sent(s *service) {
+	if s.sends < 0 {
+		return
+	}
+	u.tally.served(s.event, s.sends)
+	u.gone(u.now(), 0)
+	u.serving--
+	s.sends = -1
 }
 
 func (u *unsynchronised) askAll() {
@@ -327,7 +344,7 @@ func (u *unsynchronised) serve(i int) {
 		return
 	}
 	body := u.fragments.outgoing(s.head[:], h.Epoch, h.Event, s.peer)
-	s.event = h.Event
+	s.event, s.sends = h.Event, len(body)
 	u.serving++
 	if !u.builds {
 		u.tally.firstSend(u.now())
