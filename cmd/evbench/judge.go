@@ -19,6 +19,9 @@ import (
 )
 
 func judgeAction(c *cli.Context) error {
+	if c.IsSet("paths") {
+		return judgePorts(c)
+	}
 	in, err := judgeInput(c)
 	if err != nil {
 		return err
@@ -78,6 +81,11 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 	if err != nil {
 		return nil, err
 	}
+	return judgeOver(c, s)
+}
+
+// judgeOver is judgeInput for a network that has been read.
+func judgeOver(c *cli.Context, s *netfile.Source) (*judge.Input, error) {
 	result := c.String("result")
 	if name := c.Args().First(); name != "" && result != "" {
 		return nil, usagef("--result and %s: give the result once", name)

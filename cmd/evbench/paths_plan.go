@@ -6,7 +6,9 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/cmdline"
 	"evbench/scheduler/judge"
+	"evbench/site/netfile"
 	"evbench/site/ports"
+	study "evbench/study/judge"
 )
 
 // planPorts plans a source port and a phase for each message between the hosts of files of paths.
@@ -43,4 +45,35 @@ func portsOf(c *cli.Context, name string, f *judge.File) (*judge.Ports, error) {
 		err = p.On(f)
 	}
 	return p, wrongIn(name, err)
+}
+
+// judgePorts judges a result by the paths of its network.
+func judgePorts(c *cli.Context) error {
+	paths, err := ports.ReadFiles(cmdline.Names(c, "paths")...)
+	if err != nil {
+		return wrongIn("--paths", err)
+	}
+	hosts, err := study.HostsOfPaths(paths)
+	if err != nil {
+		return err
+	}
+	in, err := judgeOver(c, &netfile.Source{Whole: hosts, Net: hosts})
+	if err != nil {
+		return err
+	}
+	if r := in.Result; r != nil && r.Collective != "" {
+		return usagef("--paths: not with a result of %s", r.Collective)
+	}
+	v, err := study.JudgePorts(*in, paths, c.String("paths"))
+	if err != nil {
+		return wrongIn("--paths "+c.String("paths"), err)
+	}
+	a := v.Answer()
+	if err = printed(c, answer.Document{Answer: a, Text: v.WriteText, Schema: "evbench/judge-ports/1", Fields: v}); err != nil || !c.IsSet("fail-below") {
+		return err
+	}
+	if v.Measured == nil {
+		return gate(answer.Across)
+	}
+	return failBelow(c, a, v.Measured.OfAtMost)
 }
