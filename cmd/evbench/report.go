@@ -10,6 +10,7 @@ import (
 
 	"evbench/internal/atomicfile"
 	"evbench/internal/show"
+	"evbench/view/compare"
 	"evbench/view/figure"
 	"evbench/view/html"
 )
@@ -30,7 +31,7 @@ func reportAction(c *cli.Context) error {
 	if info, err := os.Stat(out); err == nil && info.IsDir() {
 		return usagef("--out %s: is a directory", out)
 	}
-	if err := atomicfile.Write(out, func(w io.Writer) error { return html.Write(w, runs) }); err != nil {
+	if err := atomicfile.Write(out, func(w io.Writer) error { return html.Write(w, runs, compare.Beside) }); err != nil {
 		return err
 	}
 	if c.Bool("quiet") {

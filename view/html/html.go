@@ -77,7 +77,7 @@ type page struct {
 	Runs    []runView
 	First   []part // before the verdict: what a run with fail-overs is about
 	Parts   []part
-	Beside  []difference // of the runs behind the first
+	Beside  []Difference // of the runs behind the first
 }
 
 type part struct {
@@ -86,8 +86,8 @@ type part struct {
 	Of        []figureView
 }
 
-// Write writes the page of one run or several.
-func Write(w io.Writer, runs []Input) error {
+// Write writes the page of one run or several. beside compares another run with the first; nil: they are not compared.
+func Write(w io.Writer, runs []Input, beside func(base, other Input) Difference) error {
 	p := page{
 		Style: template.CSS(styleText), Script: template.JS(scriptText),
 		Several: len(runs) > 1, Mixed: mixed(runs), Runs: make([]runView, len(runs)),
@@ -112,7 +112,7 @@ func Write(w io.Writer, runs []Input) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	p.Parts, p.Beside = partsOf(p.Runs), differencesOf(runs)
+	p.Parts, p.Beside = partsOf(p.Runs), differencesOf(runs, beside)
 	if i := slices.IndexFunc(p.Parts, func(x part) bool { return x.ID == "failover" }); i >= 0 {
 		p.First, p.Parts = p.Parts[i:i+1:i+1], slices.Concat(p.Parts[:i], p.Parts[i+1:])
 	}

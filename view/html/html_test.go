@@ -25,7 +25,7 @@ import (
 func write(t testing.TB, runs ...html.Input) string {
 	t.Helper()
 	var b bytes.Buffer
-	expect.Must(t, html.Write(&b, runs))
+	expect.Must(t, html.Write(&b, runs, compare.Beside))
 	if dir := os.Getenv("EVBENCH_PAGES"); dir != "" {
 		name := strings.ReplaceAll(t.Name(), "/", "-") + ".html"
 		expect.Must(t, os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644))
@@ -182,7 +182,7 @@ var errFull = errors.New("full")
 func (brokenWriter) Write([]byte) (int, error) { return 0, errFull }
 
 func TestWriteError(t *testing.T) {
-	expect.Is(t, html.Write(brokenWriter{}, []html.Input{input(Small(t))}), errFull)
+	expect.Is(t, html.Write(brokenWriter{}, []html.Input{input(Small(t))}, nil), errFull)
 }
 
 // A page of ten cases and 64 servers stays small, and so does the LHCb tree's.
@@ -204,7 +204,7 @@ func BenchmarkTenCases(b *testing.B) {
 	var page bytes.Buffer
 	for b.Loop() {
 		page.Reset()
-		expect.Must(b, html.Write(&page, []html.Input{in}))
+		expect.Must(b, html.Write(&page, []html.Input{in}, nil))
 	}
 	b.ReportMetric(float64(page.Len()), "bytes")
 }
@@ -290,7 +290,7 @@ func FuzzWrite(f *testing.F) {
 		}
 		run := &results.Run{Summary: s, Manifest: m, Samples: []results.Sample{{Case: "healthy", TSec: 1, IntervalSec: 1, Events: 1}}}
 		var page bytes.Buffer
-		expect.Must(t, html.Write(&page, []html.Input{{Name: "fuzz", Source: figure.Source{Run: run.Merge()}}}))
+		expect.Must(t, html.Write(&page, []html.Input{{Name: "fuzz", Source: figure.Source{Run: run.Merge()}}}, nil))
 		expect.MustTrue(t, !bytes.Contains(page.Bytes(), []byte("<fuzz>")) && !bytes.ContainsRune(page.Bytes(), '\x1b'),
 			"%q and %q have become markup", summary, manifest)
 	})
