@@ -106,7 +106,7 @@ func messagesOf(p *Plan, f *judge.File) iter.Seq[scheduler.Message] {
 func boundOf(f *judge.File) scheduler.Bound {
 	kind := strings.TrimRight(f.Bound.Kind, "0123456789")
 	leaf, _ := strconv.Atoi(f.Bound.Kind[len(kind):]) // none of server and lp
-	b := scheduler.Bound{Phases: int(f.Bound.Value), Kind: kind, Leaf: leaf, Subset: f.Bound.Subset}
+	b := scheduler.Bound{Phases: int(f.Bound.Value), Kind: kind, At: leaf, Subset: f.Bound.Subset}
 	if f.Bound.Weights == nil {
 		return b
 	}

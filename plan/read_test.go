@@ -67,9 +67,9 @@ func TestReadBounds(t *testing.T) {
 		tree *topology.Tree
 		want scheduler.Bound
 	}{
-		{witness, scheduler.Bound{Phases: 18, Kind: scheduler.KindHall, Leaf: 0, Subset: []int{1, 2}}},
+		{witness, scheduler.Bound{Phases: 18, Kind: scheduler.KindHall, At: 0, Subset: []int{1, 2}}},
 		{topologytest.Tree(t, ft44), scheduler.Bound{Phases: 15, Kind: scheduler.KindServer}},
-		{one, scheduler.Bound{Phases: 16, Kind: scheduler.KindLeaf, Leaf: 0}},
+		{one, scheduler.Bound{Phases: 16, Kind: scheduler.KindLeaf, At: 0}},
 		{one, scheduler.Bound{Phases: 16, Kind: scheduler.KindLP}},
 		{one, scheduler.Bound{}},
 	} {

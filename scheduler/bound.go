@@ -2,10 +2,7 @@ package scheduler
 
 import (
 	"fmt"
-	"math"
-	"math/bits"
 
-	"evbench/internal/lists"
 	"evbench/scheduler/internal/fattree"
 	"evbench/scheduler/internal/split"
 	"evbench/topology"
@@ -15,7 +12,7 @@ import (
 // proves it.
 type Bound = split.Bound
 
-// Kinds of Bound. On three levels Bound.Leaf of kind pod is the number of the pod, and weights of kind
+// Kinds of Bound. On three levels Bound.At of kind pod is the number of the pod, and weights of kind
 // lp are by all wires of the tree.
 const (
 	KindServer = split.KindServer
@@ -23,6 +20,11 @@ const (
 	KindPod    = split.KindPod
 	KindHall   = split.KindHall
 	KindLP     = split.KindLP
+
+	KindSend    = split.KindSend
+	KindReceive = split.KindReceive
+	KindUp      = split.KindUp
+	KindDown    = split.KindDown
 )
 
 // LowerBound returns the best proven bound on the phases of a contention-free
@@ -65,30 +67,6 @@ func OnePathBound(t *topology.Tree, b Bound) (phases, leaf int) {
 	return phases, leaf
 }
 
-// A ByteBound is a time that every order of fragments of given sizes needs, also in parts, if no
-// port or link has two at a time. It is in byte times: the time of one byte on one link.
-//
-//   - send, receive: the bytes that a server sends, or receives.
-//   - up, down: the bytes that a leaf sends to other leaves, or receives from them, over the
-//     number of its live links.
-//   - lp: weights as those of Bound, with bytes in place of messages, rounded up. What enters or leaves a pod
-//     over its links to top switches is such weights, too.
-type ByteBound struct {
-	Time int64
-	Kind string // send, receive, up, down, lp
-	At   int    // of send and receive the rank of the server, of up and down the leaf
-	// Weights belong to kind lp, by topology.Wire.
-	Weights []int64
-}
-
-// Kinds of ByteBound, besides KindLP.
-const (
-	KindSend    = "send"
-	KindReceive = "receive"
-	KindUp      = "up"
-	KindDown    = "down"
-)
-
 // Shares say how many bytes of each pair of leaves a fractional split puts on each
 // spine, or plane: the largest load of a link is the bound, or near it.
 type Shares struct {
@@ -106,206 +84,62 @@ func (s *Shares) Of(a, b int) []float64 {
 const MaxShares = 1 << 24
 
 // BoundBytes returns the best bound proven for the sizes size(src, dst) ≥ 0 of fragments between
-// ranks of a tree, at most 2⁵³ together, and a split near it. Leaves that have bytes for each other
-// and share no live path are a *topology.UnreachableError. The linear program equals that of FORS
-// on a tree that has each leaf twice: one sends and one receives.
-func BoundBytes(t *topology.Tree, size func(src, dst int) int64) (ByteBound, *Shares, error) {
+// ranks of a tree, at most 2⁵³ together, and a split near it. The bound is in byte times: the time of one byte on one link.
+// Leaves that have bytes for each other and share no live path are a *topology.UnreachableError. The linear program equals that
+// of FORS on a tree that has each leaf twice: one sends and one receives.
+func BoundBytes(t *topology.Tree, size func(src, dst int) int64) (Bound, *Shares, error) {
 	leaves, spines := t.Leaves(), t.Spines()
 	if leaves*leaves*spines > MaxShares {
-		return ByteBound{}, nil, fmt.Errorf("%d leaves with %d spines are more than evbench can plan for sizes (at most %d leaves²·spines)", leaves, spines, MaxShares)
+		return Bound{}, nil, fmt.Errorf("%d leaves with %d spines are more than evbench can plan for sizes (at most %d leaves²·spines)", leaves, spines, MaxShares)
 	}
-	c := &byteCase{tree: t, between: make([]int64, leaves*leaves)}
-	c.ports(size)
-	if err := c.connect(); err != nil {
-		return ByteBound{}, nil, err
+	f := fattree.New(t)
+	b, between := portsAndLeaves(f, size)
+	b, w, apart := split.Bytes(f, between, b)
+	if apart != nil {
+		x, y := f.Leaf[apart[0]], f.Leaf[apart[1]]
+		return Bound{}, nil, &topology.UnreachableError{A: min(x, y), B: max(x, y)}
 	}
-	c.uplinks()
-	w := c.split()
-	return c.best, c.shares(w), nil
+	s := &Shares{leaves, spines, make([]float64, leaves*leaves*spines)}
+	w.Shares(b, func(from, to, spine int, bytes float64) { s.Of(from, to)[spine] = bytes })
+	return b, s, nil
 }
 
-type byteCase struct {
-	tree    *topology.Tree
-	between []int64 // bytes from leaf to leaf, by a·leaves + b; 0 where a = b
-	best    ByteBound
-	double  *fattree.Tree // leaf a sends as number a, receives as number leaves + a; pods likewise
-	amount  []int64       // bytes of the pairs of double
-}
-
-func (c *byteCase) raise(b ByteBound) {
-	if b.Time > c.best.Time || c.best.Kind == "" {
-		c.best = b
+// portsAndLeaves returns what the ports of servers and the live links of leaves need for bytes, and the bytes from leaf to leaf,
+// by a·leaves + b.
+func portsAndLeaves(f *fattree.Tree, size func(src, dst int) int64) (b Bound, between []int64) {
+	leaf, ports, links := f.LeafOf(), [2][]int64{}, [2][]int64{}
+	between = make([]int64, f.Leaves*f.Leaves)
+	for way := range ports {
+		ports[way], links[way] = make([]int64, f.Servers), make([]int64, f.Leaves)
 	}
-}
-
-func (c *byteCase) ports(size func(src, dst int) int64) {
-	s, leaf, leaves := c.tree.Servers(), c.tree.LeafOfRanks(), c.tree.Leaves()
-	send, receive := make([]int64, s), make([]int64, s)
-	for i := range s {
-		for j := range s {
-			if n := size(i, j); i != j && n > 0 {
-				send[i] += n
-				receive[j] += n
-				if leaf[i] != leaf[j] {
-					c.between[leaf[i]*leaves+leaf[j]] += n
-				}
-			}
-		}
-	}
-	for i := range s {
-		c.raise(ByteBound{Time: send[i], Kind: KindSend, At: i})
-	}
-	for i := range s {
-		c.raise(ByteBound{Time: receive[i], Kind: KindReceive, At: i})
-	}
-}
-
-func (c *byteCase) connect() error {
-	t, leaves := c.tree, c.tree.Leaves()
-	c.double = fattree.Doubled(t)
-	for a := range leaves {
-		for b := range leaves {
-			if c.between[a*leaves+b] == 0 {
+	for i, a := range leaf {
+		for j, c := range leaf {
+			n := size(i, j)
+			if i == j || n <= 0 {
 				continue
 			}
-			if !c.double.Pair(a, leaves+b) {
-				return &topology.UnreachableError{A: min(a, b), B: max(a, b)}
-			}
-			c.amount = append(c.amount, c.between[a*leaves+b])
-		}
-	}
-	return nil
-}
-
-func (c *byteCase) uplinks() {
-	t, leaves := c.tree, c.tree.Leaves()
-	ups, downs := make([]int64, t.Pods()), make([]int64, t.Pods())
-	for a := range leaves {
-		var out, in int64
-		for b := range leaves {
-			out += c.between[a*leaves+b]
-			in += c.between[b*leaves+a]
-			if t.AcrossPods(a, b) {
-				ups[t.Pod(a)] += c.between[a*leaves+b]
-				downs[t.Pod(b)] += c.between[a*leaves+b]
+			ports[0][i], ports[1][j] = ports[0][i]+n, ports[1][j]+n
+			if a != c {
+				links[0][a], links[1][c] = links[0][a]+n, links[1][c]+n
+				between[int(a)*f.Leaves+int(c)] += n
 			}
 		}
-		live := int64(0)
-		for k := range t.Spines() {
-			live += int64(t.LiveCables(a, k))
-		}
-		if live > 0 {
-			c.raise(ByteBound{Time: (out + live - 1) / live, Kind: KindUp, At: a})
-			c.raise(ByteBound{Time: (in + live - 1) / live, Kind: KindDown, At: a})
+	}
+	raise := func(bytes int64, links int, kind string, at int) {
+		if n := fattree.CeilDiv(int(bytes), max(1, links)); n > b.Phases || b.Kind == "" {
+			b = Bound{Phases: n, Kind: kind, At: at}
 		}
 	}
-	for q := range ups {
-		c.pod(q, 0, ups[q])
-		c.pod(q, 1, downs[q])
-	}
-}
-
-// pod raises the bound to what the bytes of a pod need upwards (0) or downwards (1).
-func (c *byteCase) pod(q int, down topology.Wire, bytes int64) {
-	if bytes == 0 {
-		return
-	}
-	b, live := ByteBound{Kind: KindLP, Weights: make([]int64, c.tree.AllWires())}, int64(0)
-	for i := range c.tree.Spines() * c.tree.Tops() {
-		if k, top := i/c.tree.Tops(), i%c.tree.Tops(); c.tree.TopAlive(q, k, top) {
-			b.Weights[c.tree.TopUp(q, k, top)+down] = 1
-			live++
+	for way, kind := range [2]string{KindSend, KindReceive} {
+		for i, n := range ports[way] {
+			raise(n, 1, kind, i)
 		}
 	}
-	b.Time = (bytes + live - 1) / live
-	c.raise(b)
-}
-
-// byteUnits is the bound so far in units of the fluid. The fluid's slope and tolerance suit
-// messages.
-const byteUnits = 1000
-
-// split pushes a fractional split below the bound. Where it proves the bound too low, it raises the
-// bound, as settle does.
-func (c *byteCase) split() *split.Fluid {
-	scale := byteUnits / float64(max(1, c.best.Time))
-	amount := lists.Map(c.amount, func(n int64) float64 { return float64(n) * scale })
-	w := split.NewFluidOf(c.double, split.Scales(c.double), amount)
-	w.Ceiling = float64(c.best.Time) * scale
-	for i := 1; i <= 3*split.Sweeps && len(amount) > 0 && w.Excess() > split.Tolerance; i++ {
-		if i == split.Sweeps {
-			w.Slope = split.Gentle
-		}
-		w.Sweep()
-		if i%8 != 0 {
-			continue
-		}
-		for _, y := range w.Weights() {
-			if time := c.dual(y); time > c.best.Time {
-				c.best = ByteBound{Time: time, Kind: KindLP, Weights: c.byWire(y)}
-			}
-		}
-		w.Ceiling = float64(c.best.Time) * scale
-	}
-	return w
-}
-
-// dual returns the bound that weights on the doubled links prove, rounded up.
-func (c *byteCase) dual(y []int64) int64 {
-	f := c.double
-	var hi, lo, sum uint64
-	for l, v := range y {
-		if l < len(f.Cables) {
-			v *= int64(f.Cables[l])
-		}
-		sum += uint64(v)
-	}
-	if sum == 0 {
-		return 0
-	}
-	over := split.Over(f, y[len(f.Alive):])
-	for i, p := range f.Pairs {
-		least, way := int64(math.MaxInt64), over[f.Between(f.Pod[p.A], f.Pod[p.B], 0):]
-		for _, k := range p.Spines {
-			least = min(least, y[f.Link(p.A, int(k))]+y[f.Link(p.B, int(k))]+way[k])
-		}
-		h, l := bits.Mul64(uint64(least), uint64(c.amount[i]))
-		var carry uint64
-		lo, carry = bits.Add64(lo, l, 0)
-		hi += h + carry
-	}
-	lo, carry := bits.Add64(lo, sum-1, 0)
-	time, _ := bits.Div64(hi+carry, lo, sum) // below 2⁶⁴: least is at most the sum
-	return int64(time)
-}
-
-func (c *byteCase) byWire(y []int64) []int64 {
-	t, links := c.tree, c.tree.Leaves()*c.tree.Spines()
-	out := make([]int64, t.AllWires())
-	for id := range t.LowerLinks() {
-		if l := t.LinkOf(id); t.LinkAlive(l) {
-			i := l.Leaf*t.Spines() + l.Spine
-			out[2*id], out[2*id+1] = y[i], y[links+i]
+	for a, l := range f.Leaf {
+		if f.Live[a] > 0 {
+			raise(links[0][a], f.Live[a], KindUp, l)
+			raise(links[1][a], f.Live[a], KindDown, l)
 		}
 	}
-	above := y[2*links:]
-	for i := range len(above) / 2 {
-		q, k, top := i/t.Tops()/t.Spines(), i/t.Tops()%t.Spines(), i%t.Tops()
-		out[t.TopUp(q, k, top)], out[t.TopDown(q, k, top)] = above[i], above[len(above)/2+i]
-	}
-	return out
-}
-
-func (c *byteCase) shares(w *split.Fluid) *Shares {
-	leaves := c.tree.Leaves()
-	s := &Shares{leaves, c.tree.Spines(), make([]float64, leaves*leaves*c.tree.Spines())}
-	scale, i := float64(max(1, c.best.Time))/max(1, w.Ceiling), 0
-	for _, p := range w.F.Pairs {
-		to := s.Of(p.A, p.B-leaves)
-		for _, k := range p.Spines {
-			to[k] = w.X[i] * scale
-			i++
-		}
-	}
-	return s
+	return b, between
 }

@@ -22,21 +22,21 @@ func proven(t *topology.Tree, b scheduler.Bound) int {
 		}
 		return most
 	case scheduler.KindLeaf:
-		return quotient(t.ServersOn(b.Leaf)*servers(t, met(t, b.Leaf)), len(t.AliveSpines(b.Leaf)))
+		return quotient(t.ServersOn(b.At)*servers(t, met(t, b.At)), len(t.AliveSpines(b.At)))
 	case scheduler.KindHall:
-		return needs(t, b.Leaf, b.Subset)
+		return needs(t, b.At, b.Subset)
 	}
 	if b.Kind == scheduler.KindPod {
 		out, live := 0, 0
 		for l := range t.Leaves() {
 			for _, to := range met(t, l) {
-				if t.Pod(l) == b.Leaf && t.Pod(to) != b.Leaf {
+				if t.Pod(l) == b.At && t.Pod(to) != b.At {
 					out += t.ServersOn(l) * t.ServersOn(to)
 				}
 			}
 		}
 		for i := range t.Spines() * t.Tops() {
-			if t.TopAlive(b.Leaf, i%t.Spines(), i/t.Spines()) {
+			if t.TopAlive(b.At, i%t.Spines(), i/t.Spines()) {
 				live++
 			}
 		}
@@ -181,7 +181,7 @@ func TestHall(t *testing.T) {
 			}
 		}
 		b := scheduler.Hall(tr, 0)
-		expect.MustFalse(t, b.Phases != want || want > 0 && (b.Kind != scheduler.KindHall || needs(tr, b.Leaf, b.Subset) != want),
+		expect.MustFalse(t, b.Phases != want || want > 0 && (b.Kind != scheduler.KindHall || needs(tr, b.At, b.Subset) != want),
 			"%s, fill %v, down %v: bound %d by %v with %v, want %d", tr.Notation(), tr.Fill(), tr.DownNames(), b.Phases, b, b.Subset, want)
 		if b := scheduler.Hall(tr, want); b.Phases != want || b.Kind != "" {
 			t.Fatalf("%s: %d by %v replaces a bound of %d", tr.Notation(), b.Phases, b, want)

@@ -133,8 +133,8 @@ func TestBoundBytesOfEqualSizes(t *testing.T) {
 					continue
 				}
 				expect.Must(t, err)
-				if want := scheduler.LowerBound(tr, scheduler.Options{}); int(b.Time) != want.Phases {
-					t.Errorf("%s without %v: %d (%s), want %d (%s)", tr.Notation(), tr.DownNames(), b.Time, b.Kind, want.Phases, want)
+				if want := scheduler.LowerBound(tr, scheduler.Options{}); b.Phases != want.Phases {
+					t.Errorf("%s without %v: %d (%s), want %d (%s)", tr.Notation(), tr.DownNames(), b.Phases, b.Kind, want.Phases, want)
 				}
 				kinds[b.Kind]++
 				for a := range m1 {
@@ -165,7 +165,7 @@ func TestBoundBytesKinds(t *testing.T) {
 		name  string
 		tree  *topology.Tree
 		bytes map[[2]int]int64
-		want  int64
+		want  int
 		kind  string
 		at    int
 	}{
@@ -175,6 +175,6 @@ func TestBoundBytesKinds(t *testing.T) {
 		{"down", one, map[[2]int]int64{{0, 2}: n, {1, 3}: n + 1}, 2*n + 1, scheduler.KindDown, 1},
 	} {
 		b, _, err := scheduler.BoundBytes(tt.tree, func(i, j int) int64 { return tt.bytes[[2]int{i, j}] })
-		expect.True(t, err == nil && b.Time == tt.want && b.Kind == tt.kind && b.At == tt.at, "%s: %+v, error %v", tt.name, b, err)
+		expect.True(t, err == nil && b.Phases == tt.want && b.Kind == tt.kind && b.At == tt.at, "%s: %+v, error %v", tt.name, b, err)
 	}
 }

@@ -293,7 +293,7 @@ func TestRaise(t *testing.T) {
 	p := tree(t, topology.Options{Ports: 4, Leaves: 4, Pods: 2})
 	p = expect.Value(p.Without(topology.Link{Leaf: 2}, topology.Link{Leaf: 2, Spine: 1}, topology.Link{Leaf: 2, Spine: 2}))(t)
 	// Leaf 0 has 16 messages for leaf 2, over the one spine that they share.
-	b := scheduler.Raise(p, scheduler.Bound{Phases: 16, Kind: scheduler.KindHall, Leaf: 0, Subset: []int{2}})
+	b := scheduler.Raise(p, scheduler.Bound{Phases: 16, Kind: scheduler.KindHall, At: 0, Subset: []int{2}})
 	if b.Kind != scheduler.KindLP || b.Phases != 16 || len(b.Weights) != p.AllWires() || proven(p, b) < 16 {
 		t.Errorf("bound %+v proves %d", b, proven(p, b))
 	}

@@ -113,7 +113,7 @@ func sizesRow(t *topology.Tree, fors *scheduler.Schedule, of *builder.Sizes, equ
 				fragments++
 			}
 		}
-		row = []any{p.Bound.Kind, float64(p.Bound.Time) / float64(inPhases(m, fors)), p.Efficiency(), float64(p.Len()) / float64(fragments)}
+		row = []any{p.Bound.Kind, float64(p.Bound.Phases) / float64(inPhases(m, fors)), p.Efficiency(), float64(p.Len()) / float64(fragments)}
 	}
 	return row, nil
 }

@@ -193,5 +193,5 @@ func (r *tokenRun) least() (float64, error) {
 		}
 	}
 	bound, _, err := scheduler.BoundBytes(r.tree, func(src, dst int) int64 { return sum[src*n+dst] })
-	return float64(bound.Time) / meanSize * r.fragment.Seconds(), err
+	return float64(bound.Phases) / meanSize * r.fragment.Seconds(), err
 }

@@ -44,7 +44,7 @@ func (p *Plan) text() plan.Text {
 	return plan.Text{
 		Names:   of.NameLines(),
 		Covered: p.Tree.Words().Lines() + window + fmt.Sprintf("# sizes %s\n", list.Hash(p.Tree.Shape, p.Window...)),
-		Others:  fmt.Sprintf("# schedule %s\n# routing pinned\n# time %d\n# bound %d %s\n", p.Order, p.Time, p.Bound.Time, p.Witness()),
+		Others:  fmt.Sprintf("# schedule %s\n# routing pinned\n# time %d\n# bound %d %s\n", p.Order, p.Time, p.Bound.Phases, p.Witness()),
 		Rows:    p.rows,
 	}
 }
@@ -86,7 +86,7 @@ func (p *Plan) Witness() string {
 // Promise is what the exchange takes in the order of the plan, also over slow links, and what no plan takes less than: the bound of
 // the tree, which is not known where links count as dead that are not, or cables carry several fragments at once.
 func (p *Plan) Promise(slow promise.Slow, takes float64) promise.Promise {
-	out := promise.Promise{Kind: promise.Any, Takes: max(float64(p.Time), takes), Least: float64(p.Bound.Time), Slow: slow}
+	out := promise.Promise{Kind: promise.Any, Takes: max(float64(p.Time), takes), Least: float64(p.Bound.Phases), Slow: slow}
 	if slow.Faster || len(slow.Avoids) > 0 {
 		out.Least = 0
 	}

@@ -171,11 +171,11 @@ func whole(p *plan.Plan, lengths bool) float64 {
 	if b.Kind == scheduler.KindLeaf {
 		links := 0
 		for id := range t.LowerLinks() {
-			if l := t.LinkOf(id); l.Leaf == b.Leaf && t.LinkAlive(l) {
+			if l := t.LinkOf(id); l.Leaf == b.At && t.LinkAlive(l) {
 				links++
 			}
 		}
-		out, in := t.Crossing(b.Leaf)
+		out, in := t.Crossing(b.At)
 		return float64(max(out, in)) / float64(max(1, links))
 	}
 	return float64(b.Phases - 1)

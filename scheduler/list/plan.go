@@ -24,9 +24,9 @@ type Piece struct {
 
 // A Plan says when each fragment starts.
 type Plan struct {
-	Time  int64  // when the last fragment has ended
-	Order string // what found it: OrderList, OrderFORS
-	Bound scheduler.ByteBound
+	Time  int64           // when the last fragment has ended
+	Order string          // what found it: OrderList, OrderFORS
+	Bound scheduler.Bound // in byte times
 
 	Tree   *topology.Tree
 	Window []*Matrix // the exchanges
@@ -107,7 +107,7 @@ func (p *Plan) Pieces() func(yield func(Piece) bool) {
 func (p *Plan) Len() int { return len(p.placed) }
 
 // Efficiency returns the bound over the time: 1 is optimal.
-func (p *Plan) Efficiency() float64 { return float64(p.Bound.Time) / float64(p.Time) }
+func (p *Plan) Efficiency() float64 { return float64(p.Bound.Phases) / float64(p.Time) }
 
 // similar is the ratio of largest to mean size up to which the order of FORS is tried.
 const similar = 1.3
@@ -139,7 +139,7 @@ func MakeWindow(t *topology.Tree, window []*Matrix, o Options) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{Bound: bound, Tree: t, Window: window}
-	l := newLister(t, window, bound.Time, shares, until)
+	l := newLister(t, window, int64(bound.Phases), shares, until)
 	l.paths = o.Paths
 	if err := p.search(l, o); err != nil {
 		return nil, err

@@ -60,8 +60,8 @@ func TestEqualSizesAsFORS(t *testing.T) {
 			expect.Must(t, err)
 			p := expect.Value(list.Make(tr, draw(t, tr, "equal", 1), list.Options{Seed: seed}))(t)
 			phases := int64(s.Phases)
-			expect.True(t, p.Time <= phases*100_000 && p.Time >= p.Bound.Time,
-				"%s without %v: time %d, FORS %d phases, bound %d", tr.Notation(), tr.DownNames(), p.Time, phases, p.Bound.Time)
+			expect.True(t, p.Time <= phases*100_000 && p.Time >= int64(p.Bound.Phases),
+				"%s without %v: time %d, FORS %d phases, bound %d", tr.Notation(), tr.DownNames(), p.Time, phases, p.Bound.Phases)
 		}
 	}
 }
@@ -96,8 +96,8 @@ func TestFiveCycle(t *testing.T) {
 	}
 	p, err := list.Make(tr, m, list.Options{})
 	expect.Must(t, err)
-	if p.Bound.Time != 4 || p.Time != 6 { // whole fragments: at most two at a time, three times two bytes
-		t.Errorf("time %d, bound %d; want 6 and 4", p.Time, p.Bound.Time)
+	if p.Bound.Phases != 4 || p.Time != 6 { // whole fragments: at most two at a time, three times two bytes
+		t.Errorf("time %d, bound %d; want 6 and 4", p.Time, p.Bound.Phases)
 	}
 	if p, err = list.Make(tr, m, list.Options{Split: true}); err != nil || p.Time != 5 {
 		t.Errorf("time %d in parts, want 5; error %v", p.Time, err)

@@ -87,7 +87,7 @@ func TestWindow(t *testing.T) {
 				}
 			}
 			b, _, err := scheduler.BoundBytes(tr, size)
-			expect.False(t, err != nil || p.Time < b.Time || m == nil && b.Time != p.Bound.Time,
+			expect.False(t, err != nil || p.Time < int64(b.Phases) || m == nil && b.Phases != p.Bound.Phases,
 				"%s: time %d, bound %+v, exchange %d has %+v, error %v", name, p.Time, p.Bound, e, b, err)
 		}
 		expect.True(t, p.Time == last, "%s: time %d, the last piece ends at %d", name, p.Time, last)

@@ -143,8 +143,8 @@ func Raise(f *fattree.Tree, b split.Bound) split.Bound {
 		w := split.Bound{Phases: b.Phases, Kind: split.KindLP, Weights: make([]int64, f.Topology.AllWires())}
 		for _, l := range b.Subset {
 			for k := range f.Spines {
-				if f.Topology.Alive(b.Leaf, k) && f.Topology.Alive(l, k) {
-					w.Weights[f.Topology.Up(b.Leaf, k)], w.Weights[f.Topology.Down(b.Leaf, k)] = 1, 1
+				if f.Topology.Alive(b.At, k) && f.Topology.Alive(l, k) {
+					w.Weights[f.Topology.Up(b.At, k)], w.Weights[f.Topology.Down(b.At, k)] = 1, 1
 				}
 			}
 		}

@@ -100,7 +100,7 @@ func (j *Job) least() int {
 		return 1
 	}
 	if b, _, err := scheduler.BoundBytes(j.Plan.Tree, between); err == nil {
-		return int(b.Time)
+		return b.Phases
 	}
 	return len(j.hosts) - j.fewest()
 }

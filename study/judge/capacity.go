@@ -331,13 +331,13 @@ func (c *capacities) simple(f *fabric) limit {
 	}
 	for i := range t.Leaves() {
 		for _, w := range f.flows(i, i+1) {
-			raise(scheduler.Bound{Kind: scheduler.KindLeaf, Leaf: i}, w, c.ofLeaf(i), f.name(f.places.Node(i)), "other leaves")
+			raise(scheduler.Bound{Kind: scheduler.KindLeaf, At: i}, w, c.ofLeaf(i), f.name(f.places.Node(i)), "other leaves")
 		}
 	}
 	for q, sum := range pod {
 		for _, w := range f.flows(q*t.PodLeaves(), (q+1)*t.PodLeaves()) {
 			if t.Levels() == 3 {
-				raise(scheduler.Bound{Kind: scheduler.KindPod, Leaf: q}, w, sum, fmt.Sprintf("pod %d", q), "other pods")
+				raise(scheduler.Bound{Kind: scheduler.KindPod, At: q}, w, sum, fmt.Sprintf("pod %d", q), "other pods")
 			}
 		}
 	}

@@ -372,14 +372,14 @@ func (f *fabric) reason(b scheduler.Bound) string {
 	case scheduler.KindServer:
 		return fmt.Sprintf("the link of each host to its leaf is the limit, no uplink: it sends %s", show.Plural(s-1, "message, in one step", "messages, one a step"))
 	case scheduler.KindLeaf:
-		return fmt.Sprintf("%s: an exchange takes at least %d steps; %s", f.uplinks(b.Leaf, t.ServersOn(b.Leaf), "hosts"), b.Phases, f.deadOf(b.Leaf))
+		return fmt.Sprintf("%s: an exchange takes at least %d steps; %s", f.uplinks(b.At, t.ServersOn(b.At), "hosts"), b.Phases, f.deadOf(b.At))
 	case scheduler.KindHall:
 		m := lists.Sum(b.Subset, func(leaf int) int { return t.ServersOn(leaf) })
-		n := t.ServersOn(b.Leaf)
+		n := t.ServersOn(b.At)
 		return fmt.Sprintf("the %d hosts of %s have %d messages for %d leaves with which it shares few spines: %s",
-			n, f.name(f.places.Node(b.Leaf)), n*m, len(b.Subset), f.deadOf(append([]int{b.Leaf}, b.Subset...)...))
+			n, f.name(f.places.Node(b.At)), n*m, len(b.Subset), f.deadOf(append([]int{b.At}, b.Subset...)...))
 	case scheduler.KindPod:
-		return fmt.Sprintf("the hosts of pod %d have more messages for other pods than its live links carry in fewer phases", b.Leaf)
+		return fmt.Sprintf("the hosts of pod %d have more messages for other pods than its live links carry in fewer phases", b.At)
 	}
 	return "no split of the messages over the links loads the fullest link less: " + f.deadOf(f.weighed(b)...)
 }

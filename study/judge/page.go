@@ -293,7 +293,7 @@ func (f *fabric) deciding(v *Verdict, b *scheduler.Bound) map[network.End]bool {
 	for spine := range f.tree.Spines() {
 		switch b.Kind {
 		case scheduler.KindLeaf, scheduler.KindHall:
-			mark(b.Leaf, spine)
+			mark(b.At, spine)
 		case scheduler.KindLP:
 			for leaf := range f.tree.Leaves() {
 				if w := int(f.tree.Up(leaf, spine)); w < len(b.Weights) && b.Weights[w] > 0 {

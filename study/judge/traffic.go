@@ -142,12 +142,12 @@ func (f *fabric) proven(t *topology.Tree) limit {
 	if err != nil {
 		return limit{} // too large: links alone prove something
 	}
-	out := limit{phases: float64(b.Time), Bound: scheduler.Bound{Kind: b.Kind, Weights: b.Weights}, whole: f.traffic.bytes == nil}
+	out := limit{phases: float64(b.Phases), Bound: b, whole: f.traffic.bytes == nil}
 	switch b.Kind {
 	case scheduler.KindSend, scheduler.KindReceive:
 		out.Kind, out.why = scheduler.KindServer, f.serverWhy(b.At, b.Kind == scheduler.KindSend)
 	case scheduler.KindUp, scheduler.KindDown:
-		out.Kind, out.Leaf, out.why = scheduler.KindLeaf, b.At, f.leafWhy(b.At, b.Kind == scheduler.KindUp)
+		out.Kind, out.why = scheduler.KindLeaf, f.leafWhy(b.At, b.Kind == scheduler.KindUp)
 	default:
 		out.why = f.reason(out.Bound)
 	}

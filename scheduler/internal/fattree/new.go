@@ -138,51 +138,25 @@ func (f *Tree) addRoles(l int) {
 	f.Heard = append(f.Heard, t.Readers()-t.ReadersOn(l))
 }
 
-// Directed returns a tree that has each leaf twice: leaf a sends as number a, and receives as
-// number leaves + a. Its pairs are a leaf and another for which it has messages.
+// Directed returns a tree without pairs that has each leaf and pod twice: leaf a sends as number a, and receives as number
+// leaves + a.
 func (f *Tree) Directed() *Tree {
 	idle := make([]int, f.Leaves)
 	d := &Tree{
-		Topology: f.Topology, Servers: f.Servers, Leaves: 2 * f.Leaves, Spines: f.Spines, Pods: 1, Name: f.Name, Both: f,
-		Leaf: slices.Repeat(f.Leaf, 2), Pod: make([]int, 2*f.Leaves), alone: f.alone, Shared: f.Shared, Counts: f.Counts,
-		R: slices.Concat(f.R, idle), B: slices.Concat(idle, f.B),
-		Alive: slices.Repeat(f.Alive, 2), Cables: slices.Repeat(f.Cables, 2),
-		Pairs: []Pair{},
+		Topology: f.Topology, Servers: f.Servers, Leaves: 2 * f.Leaves, Spines: f.Spines, Pods: 2 * f.Pods, Tops: f.Tops, Both: f,
+		Name: slices.Repeat(f.Name, 2), Leaf: slices.Repeat(f.Leaf, 2), alone: slices.Repeat(f.alone, 2), Alive: slices.Repeat(f.Alive, 2),
+		R: slices.Concat(f.R, idle), B: slices.Concat(idle, f.B), Pairs: []Pair{},
 	}
-	if f.Cables == nil {
-		d.Cables = nil
+	if f.Cables != nil {
+		d.Cables = slices.Repeat(f.Cables, 2)
 	}
-	for _, p := range f.Pairs {
-		for _, q := range [2]Pair{{p.A, p.B + f.Leaves, p.Spines}, {p.B, p.A + f.Leaves, p.Spines}} {
-			if d.Messages(q.A, q.B) > 0 {
-				d.Pairs = append(d.Pairs, q)
-			}
+	for _, way := range [2]int{0, f.Pods} {
+		for _, q := range f.Pod {
+			d.Pod = append(d.Pod, way+q)
 		}
 	}
+	d.meetAbove()
 	return d
-}
-
-// Doubled returns a tree without pairs that has each leaf and pod of a tree twice: one sends and
-// one receives.
-func Doubled(t *topology.Tree) *Tree {
-	f := &Tree{Topology: t, Spines: t.Spines(), Leaves: 2 * t.Leaves(), Pods: 2 * t.Pods(), Tops: t.Tops()}
-	for q := range f.Pods {
-		f.Name = append(f.Name, q%t.Pods())
-	}
-	for l := range f.Leaves {
-		leaf := l % t.Leaves()
-		f.Pod = append(f.Pod, t.Pod(leaf)+l/t.Leaves()*t.Pods())
-		for k := range f.Spines {
-			n := t.LiveCables(leaf, k)
-			f.Alive = append(f.Alive, n > 0)
-			if t.Cables() > 1 {
-				f.Cables = append(f.Cables, n)
-			}
-		}
-	}
-	f.countTops()
-	f.meetAbove()
-	return f
 }
 
 func (f *Tree) countTops() {

@@ -19,34 +19,33 @@ func Balance(f *fattree.Tree) (*Split, Bound) {
 	b := Simple(f)
 	w := NewFluid(f)
 	if f.Topology.Divided() {
-		w = NewFluid(f.Directed())
-		w.hallKnown = true // by lp
+		w = newDirected(f)
 	}
 	w.Ceiling = float64(b.Phases)
-	for b = w.settle(b, Sweeps); ; w.Ceiling++ {
+	for b = w.settle(b, sweeps); ; w.Ceiling++ {
 		for try := range tries {
 			if s := w.round(try); s.repair() {
 				return s, b
 			}
 			if try == 0 {
-				w.Slope = Gentle
-				b = w.settle(b, 10*Sweeps)
+				w.Slope = gentle
+				b = w.settle(b, 10*sweeps)
 			}
 		}
 	}
 }
 
 const (
-	Sweeps    = 100
+	sweeps    = 100
 	tries     = 6
-	Tolerance = 0.05 // fractional load above the ceiling that rounding and repair take care of
+	tolerance = 0.05 // fractional load above the ceiling that rounding and repair take care of
 )
 
 // settle sweeps until no load is above the ceiling. It raises the ceiling whenever the loads prove
 // it too low, and returns the bound so proven.
-func (w *Fluid) settle(b Bound, sweeps int) Bound {
-	for i := 1; i <= sweeps && w.Excess() > Tolerance; i++ {
-		w.Sweep()
+func (w *Fluid) settle(b Bound, most int) Bound {
+	for i := 1; i <= most && w.excess() > tolerance; i++ {
+		w.sweep()
 		if i%8 != 0 {
 			continue
 		}
@@ -54,12 +53,18 @@ func (w *Fluid) settle(b Bound, sweeps int) Bound {
 			b, w.hallKnown = Hall(w.F, b), true
 			w.Ceiling = max(w.Ceiling, float64(b.Phases))
 		}
-		for _, y := range w.Weights() {
-			if dual(w.F, y) > b.Phases {
-				b = witness(w.F, y)
-			}
+		for _, y := range w.weights() {
+			b = w.better(b, y)
 		}
-		w.Ceiling = max(w.Ceiling, float64(b.Phases))
+		w.Ceiling = max(w.Ceiling, float64(b.Phases)*w.unit)
+	}
+	return b
+}
+
+// better is the bound that weights prove, or b if that is as good.
+func (w *Fluid) better(b Bound, y []int64) Bound {
+	if n := w.dual(y); n > b.Phases {
+		return Bound{Phases: n, Kind: KindLP, Weights: byWire(w.F, y)}
 	}
 	return b
 }
@@ -67,10 +72,53 @@ func (w *Fluid) settle(b Bound, sweeps int) Bound {
 // SettlePods is settle from the ceiling of b on, steep and then gentle.
 func (w *Fluid) SettlePods(b Bound) Bound {
 	w.Ceiling = max(w.Ceiling, float64(b.Phases))
-	for _, w.Slope = range []float64{steep, Gentle} {
-		b = w.settle(b, Sweeps)
+	for _, w.Slope = range []float64{steep, gentle} {
+		b = w.settle(b, sweeps)
 	}
 	return b
+}
+
+// byteUnits is a bound in units of the fluid, whose slope and tolerance suit messages.
+const byteUnits = 1000
+
+// Bytes splits bytes between leaves, by a·leaves + b, over links up and down. It returns the best bound that it proves, not below
+// b, and a split near it, in parts of bytes times its unit. Two leaves that have bytes and share no live path are apart.
+func Bytes(f *fattree.Tree, between []int64, b Bound) (_ Bound, w *Fluid, apart *[2]int) {
+	w = &Fluid{F: f.Directed()}
+	for at, n := range between {
+		if x := [2]int{at / f.Leaves, at % f.Leaves}; n > 0 {
+			if !w.F.Pair(x[0], f.Leaves+x[1]) {
+				return b, nil, &x
+			}
+			w.counts = append(w.counts, n)
+		}
+	}
+	for q, name := range w.F.Name { // what enters or leaves a pod
+		ways := f.Spines * f.Tops
+		y := make([]int64, len(w.F.Alive)+len(w.F.Name)*ways)
+		for i := range ways {
+			if f.Topology.TopAlive(name, i/f.Tops, i%f.Tops) {
+				y[len(w.F.Alive)+q*ways+i] = 1
+			}
+		}
+		b = w.better(b, y)
+	}
+	w = newFluid(w.F, w.counts, byteUnits/float64(max(1, b.Phases)))
+	w.hallKnown, w.Ceiling = true, float64(b.Phases)*w.unit
+	b = w.settle(b, sweeps-1)
+	w.Slope = gentle
+	return w.settle(b, 2*sweeps+1), w, nil
+}
+
+// Shares calls f for each pair of leaves and spine with the bytes that the split puts there, where loads reach the bound.
+func (w *Fluid) Shares(b Bound, f func(from, to, spine int, bytes float64)) {
+	scale, i := float64(max(1, b.Phases))/max(1, w.Ceiling), 0
+	for _, p := range w.F.Pairs {
+		for _, k := range p.Spines {
+			f(w.F.Leaf[p.A], w.F.Leaf[p.B], int(k), w.X[i]*scale)
+			i++
+		}
+	}
 }
 
 // Relax lowers the loads above the leaves further below the ceiling, while the leaf links stay
@@ -79,15 +127,15 @@ func (w *Fluid) Relax() {
 	scale, x, load := w.Scale, slices.Clone(w.X), slices.Clone(w.load)
 	defer func() { w.Scale = scale }()
 	for _, margin := range []float64{0.1, 0.05, 0.02, 0.01} {
-		w.Slope, w.Scale = Gentle, slices.Clone(scale)
+		w.Slope, w.Scale = gentle, slices.Clone(scale)
 		for l := len(w.F.Alive); l < len(scale); l++ {
 			w.Scale[l] *= 1 + margin
 		}
 		for range relaxSweeps {
-			if w.Excess() <= Tolerance {
+			if w.excess() <= tolerance {
 				return
 			}
-			w.Sweep()
+			w.sweep()
 		}
 	}
 	copy(w.X, x)

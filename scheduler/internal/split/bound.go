@@ -3,12 +3,14 @@ package split
 import (
 	"fmt"
 	"math"
+	"math/bits"
 
 	"evbench/scheduler/internal/fattree"
+	"evbench/topology"
 )
 
-// A Bound is a number of phases that every contention-free schedule needs, with the witness that
-// proves it, in integers.
+// A Bound is a number of phases that every contention-free schedule needs, or of byte times where messages have sizes, with the
+// witness that proves it, in integers.
 //
 //   - server: a server has S-1 messages to send, one in a phase; where some only read or only build, the
 //     most that one sends, or receives.
@@ -19,10 +21,12 @@ import (
 //   - lp: weights y ≥ 0 on the directed links. Those from leaf a to leaf b put at least
 //     n_a·n_b·min over live paths of the weights on it on the links, and a phase carries at
 //     most Σy: the dual of "split the messages such that the largest link load is least".
+//   - send, receive: the bytes that a server sends, or receives.
+//   - up, down: the bytes that a leaf sends to other leaves, or receives from them, over its live links.
 type Bound struct {
-	Phases int
+	Phases int // or byte times
 	Kind   string
-	Leaf   int   // of kinds leaf and hall: the leaf; of kind pod the pod
+	At     int   // of kinds leaf, hall, up and down the leaf, of pod the pod, of send and receive the rank of the server
 	Subset []int // of kind hall: the leaves of the set, rising
 	// Weights belong to kind lp, by topology.Wire: of the cables between leaves and spines, on three
 	// levels of all.
@@ -36,13 +40,18 @@ const (
 	KindPod    = "pod"
 	KindHall   = "hall"
 	KindLP     = "lp"
+
+	KindSend    = "send"
+	KindReceive = "receive"
+	KindUp      = "up"
+	KindDown    = "down"
 )
 
 // String returns the label of the witness in a plan file: "server", "leaf3",
 // "hall3", "pod1", "lp".
 func (b Bound) String() string {
 	if b.Kind == KindLeaf || b.Kind == KindHall || b.Kind == KindPod {
-		return fmt.Sprintf("%s%d", b.Kind, b.Leaf)
+		return fmt.Sprintf("%s%d", b.Kind, b.At)
 	}
 	return b.Kind
 }
@@ -60,10 +69,10 @@ func Simple(f *fattree.Tree) Bound {
 		}
 	}
 	for i := range f.N {
-		raise(max(f.R[i]*f.Reach[i], f.B[i]*f.Heard[i]), f.Live[i], Bound{Kind: KindLeaf, Leaf: f.Leaf[i]})
+		raise(max(f.R[i]*f.Reach[i], f.B[i]*f.Heard[i]), f.Live[i], Bound{Kind: KindLeaf, At: f.Leaf[i]})
 	}
 	for q, out := range f.Leaving() {
-		raise(out, f.UpperLinks(q), Bound{Kind: KindPod, Leaf: f.Name[q]})
+		raise(out, f.UpperLinks(q), Bound{Kind: KindPod, At: f.Name[q]})
 	}
 	return b
 }
@@ -76,60 +85,68 @@ const weightScale = 1 << 16
 // duality: a message weighs at least as much as the lightest of its paths, a phase at most as much as all
 // cables. Weights are of leaf cables by link, then cables of top switches, by (pod·planes + plane)·tops +
 // top. O(leaves²·spines + pods²·planes·tops).
-func dual(f *fattree.Tree, y []int64) int {
-	var load, sum int64
-	for i, w := range y {
+func (w *Fluid) dual(y []int64) int {
+	f := w.F
+	var hi, lo, carry, sum uint64
+	for i, v := range y {
 		if i < len(f.Cables) {
-			w *= int64(f.Cables[i])
+			v *= int64(f.Cables[i])
 		}
-		sum += w
+		sum += uint64(v)
 	}
 	if sum == 0 {
 		return 0
 	}
-	over := Over(f, y[len(f.Alive):])
-	for _, p := range f.Pairs {
+	above := over(f, y[len(f.Alive):])
+	for i, p := range f.Pairs {
 		least := int64(math.MaxInt64)
-		ya, yb, way := y[f.Link(p.A, 0):], y[f.Link(p.B, 0):], over[f.Between(f.Pod[p.A], f.Pod[p.B], 0):]
+		ya, yb, way := y[f.Link(p.A, 0):], y[f.Link(p.B, 0):], above[f.Between(f.Pod[p.A], f.Pod[p.B], 0):]
 		for _, k := range p.Spines {
 			least = min(least, ya[k]+yb[k]+way[k])
 		}
-		load += least * int64(f.Messages(p.A, p.B))
+		h, l := bits.Mul64(uint64(least), uint64(w.counts[i]))
+		lo, carry = bits.Add64(lo, l, 0)
+		hi += h + carry
 	}
-	return int((load + sum - 1) / sum)
+	lo, carry = bits.Add64(lo, sum-1, 0)
+	n, _ := bits.Div64(hi+carry, lo, sum) // below 2⁶⁴: least is at most the sum
+	return int(n)
 }
 
-func witness(f *fattree.Tree, y []int64) Bound {
-	b := Bound{Phases: dual(f, y), Kind: KindLP, Weights: make([]int64, 2*f.Topology.AllLinks())}
+// byWire are the weights of cables by wire of the tree.
+func byWire(f *fattree.Tree, y []int64) []int64 {
+	t := f.Topology
+	out := make([]int64, 2*t.AllLinks())
 	if f.Tops > 0 {
-		b.Weights = make([]int64, f.Topology.AllWires())
+		out = make([]int64, t.AllWires())
+	}
+	set := func(up topology.Wire, receives bool, w int64) {
+		if f.Both == nil || !receives {
+			out[up] = w
+		}
+		if f.Both == nil || receives {
+			out[up+1] = w
+		}
 	}
 	for i, l := range f.Leaf {
 		for k := range f.Spines {
-			for c := range f.Topology.Cables() {
-				w := y[f.Link(i, k)]
-				if up := f.Topology.UpWire(f.Topology.Cable(l, k, c)); !f.Topology.CableAlive(l, k, c) {
-					continue
-				} else if f.Both == nil {
-					b.Weights[up], b.Weights[up+1] = w, w
-				} else if i < f.Both.Leaves {
-					b.Weights[up] = w
-				} else {
-					b.Weights[up+1] = w
+			for c := range t.Cables() {
+				if t.CableAlive(l, k, c) {
+					set(t.UpWire(t.Cable(l, k, c)), i >= f.Leaves/2, y[f.Link(i, k)])
 				}
 			}
 		}
 	}
 	for i, w := range y[len(f.Alive):] {
-		q, k := f.Name[i/f.Tops/f.Spines], i/f.Tops%f.Spines
-		b.Weights[f.Topology.TopUp(q, k, i%f.Tops)], b.Weights[f.Topology.TopDown(q, k, i%f.Tops)] = w, w
+		q, k := i/f.Tops/f.Spines, i/f.Tops%f.Spines
+		set(t.TopUp(f.Name[q], k, i%f.Tops), q >= f.Pods/2, w)
 	}
-	return b
+	return out
 }
 
-// Over returns the least weight of a way over a top switch, by two pods and a
+// over returns the least weight of a way over a top switch, by two pods and a
 // plane, by the weights of their cables; 0 within a pod.
-func Over(f *fattree.Tree, y []int64) []int64 {
+func over(f *fattree.Tree, y []int64) []int64 {
 	out := make([]int64, len(f.Shared))
 	for q := range f.Pods {
 		for r := range f.Pods {

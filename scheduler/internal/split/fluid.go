@@ -32,6 +32,8 @@ type Fluid struct {
 	Slope   float64
 	Scale   []float64 // 1/capacity of each link; 0 where it has none
 	load    []float64 // by link
+	counts  []int64   // by pair: messages, or bytes
+	unit    float64   // what one of them counts in loads and ceiling
 	amount  []float64 // by pair: what is divided
 	X       []float64 // by pair, then place in the pair's list of spines
 	rest    []rest    // of the pair being filled
@@ -44,22 +46,38 @@ type Fluid struct {
 // and gentle when the excess has to prove something.
 const (
 	steep  = 1e-4
-	Gentle = 1e-6
+	gentle = 1e-6
 )
 
 // NewFluid divides the messages of all pairs evenly.
 func NewFluid(f *fattree.Tree) *Fluid {
 	f.Share()
-	amount := lists.Map(f.Pairs, func(p fattree.Pair) float64 { return float64(f.Messages(p.A, p.B)) })
-	return NewFluidOf(f, Scales(f), amount)
+	return newFluid(f, lists.Map(f.Pairs, func(p fattree.Pair) int64 { return int64(f.Messages(p.A, p.B)) }), 1)
 }
 
-// NewFluidOf divides an amount for each pair of f evenly over links with 1/capacity scale.
-func NewFluidOf(f *fattree.Tree, scale, amount []float64) *Fluid {
-	w := &Fluid{F: f, Scale: scale, load: make([]float64, len(scale)), amount: amount, X: make([]float64, 0, len(f.Common)), Slope: steep}
+// newDirected divides the messages of each direction by themselves.
+func newDirected(f *fattree.Tree) *Fluid {
+	d := f.Directed()
+	for _, p := range f.Pairs {
+		for _, q := range [2]fattree.Pair{{A: p.A, B: p.B + f.Leaves, Spines: p.Spines}, {A: p.B, B: p.A + f.Leaves, Spines: p.Spines}} {
+			if d.Messages(q.A, q.B) > 0 {
+				d.Pairs = append(d.Pairs, q)
+			}
+		}
+	}
+	w := NewFluid(d)
+	w.hallKnown = true // by lp
+	return w
+}
+
+// newFluid divides a count for each pair evenly, times unit.
+func newFluid(f *fattree.Tree, counts []int64, unit float64) *Fluid {
+	scale := scales(f)
+	w := &Fluid{F: f, Scale: scale, load: make([]float64, len(scale)), counts: counts, unit: unit, X: make([]float64, 0, len(f.Common)), Slope: steep}
+	w.amount = lists.Map(counts, func(n int64) float64 { return float64(n) * unit })
 	for n := range f.Pairs {
 		p := &f.Pairs[n]
-		even := amount[n] / float64(len(p.Spines))
+		even := w.amount[n] / float64(len(p.Spines))
 		for _, k := range p.Spines {
 			w.X = append(w.X, even)
 			w.put(p, k, even)
@@ -80,7 +98,7 @@ func (w *Fluid) put(p *fattree.Pair, k int32, x float64) {
 	w.load[p.B*w.F.Spines+int(k)] += x
 }
 
-func (w *Fluid) Excess() float64 {
+func (w *Fluid) excess() float64 {
 	most := 0.0
 	for l, load := range w.load {
 		most = max(most, float64(load*w.Scale[l]))
@@ -88,8 +106,8 @@ func (w *Fluid) Excess() float64 {
 	return most - w.Ceiling
 }
 
-// Sweep fills every pair once. O(leaves²·spines).
-func (w *Fluid) Sweep() {
+// sweep fills every pair once. O(leaves²·spines).
+func (w *Fluid) sweep() {
 	i := 0
 	for n, p := range w.F.Pairs {
 		w.fill(&p, w.amount[n], w.X[i:i+len(p.Spines)])
@@ -246,9 +264,9 @@ func (r *rest) at(cost, slope float64) (x, rise float64) {
 	return x, 1 / d
 }
 
-// Weights returns candidates for the weights of a Bound, by link, equal for its cables: the excess
+// weights returns candidates for the weights of a Bound, by link, equal for its cables: the excess
 // loads on several scales, as small integers hide noise, and the cables above a height.
-func (w *Fluid) Weights() [][]int64 {
+func (w *Fluid) weights() [][]int64 {
 	excess := w.excesses()
 	top := slices.Max(excess)
 	if top <= 0 {
@@ -302,8 +320,8 @@ func (w *Fluid) excesses() []float64 {
 	return out
 }
 
-// Scales returns 1/capacity of each link, 0 where it has none.
-func Scales(f *fattree.Tree) []float64 {
+// scales returns 1/capacity of each link, 0 where it has none.
+func scales(f *fattree.Tree) []float64 {
 	if f.Tops == 0 {
 		scale := slices.Repeat([]float64{1}, len(f.Alive))
 		for l, n := range f.Cables {

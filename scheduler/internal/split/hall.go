@@ -17,7 +17,7 @@ func Hall(f *fattree.Tree, b Bound) Bound {
 				break
 			}
 			supply := 0
-			b = Bound{Kind: KindHall, Leaf: f.Leaf[l]}
+			b = Bound{Kind: KindHall, At: f.Leaf[l]}
 			for _, i := range set {
 				supply += t.supply[i]
 				b.Subset = append(b.Subset, f.Leaf[t.leaf[i]])
