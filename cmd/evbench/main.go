@@ -18,7 +18,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/cmd/open"
 	"evbench/cmd/shards"
 	"evbench/fabric/lab"
 	"evbench/internal/answer"
@@ -192,7 +191,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		ExitErrHandler: func(*cli.Context, error) {}, // run decides
 		Action: func(c *cli.Context) error {
 			if c.Bool("version") && !c.Args().Present() {
-				return open.NewBuild(version).WriteText(c.App.Writer)
+				return ours.Build().WriteText(c.App.Writer)
 			}
 			if name := c.Args().First(); name == "reproduce" || name == "table" {
 				return usagef("%s is in a module beside evbench: in a checkout, make -C evidence %s computes the same (evidence/Makefile has its options)", name, name)

@@ -5,18 +5,21 @@ import (
 	"evbench/cmd/open"
 	"evbench/cmd/open/emulated"
 	"evbench/cmd/open/tables"
+	"evbench/cmd/open/verbs"
 	"evbench/model/anyshape"
 	"evbench/model/ordered"
 	"evbench/scenario"
 	"evbench/site/engines"
 	"evbench/site/hdf5"
 	"evbench/site/netfile"
+	"evbench/transport"
 )
 
 // What the packages of the core do not know themselves, and evbench hands in.
 var (
+	ours    = open.Program{Version: version, Transports: map[string]open.Transport{transport.RDMA: verbs.Transport()}}
 	known   = scenario.Files{Tree: netfile.Tree, HDF5: hdf5.ReadSizes, Networks: anyshape.Networks(), Engines: engines.Trees()}
 	stored  = hdf5.Format(known.Engines)
-	fabrics = open.Kinds{scenario.Lab: open.Lab(tables.Lab), scenario.Emulate: emulated.Here(), scenario.Hosts: open.Local()}
+	fabrics = open.Kinds{scenario.Lab: open.Lab(tables.Lab), scenario.Emulate: emulated.Here(), scenario.Hosts: ours.Local()}
 	parts   = bench.Parts{Ordered: ordered.Orderer{}}
 )

@@ -233,7 +233,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 	}
 	o.Describe = func(to *results.Manifest) {
 		manifest = to
-		open.NewBuild(version).Describe(to)
+		ours.Build().Describe(to)
 		if m.describe != nil {
 			m.describe(to)
 		}

@@ -14,7 +14,6 @@ import (
 	"evbench/bench"
 	"evbench/builder"
 	"evbench/builder/modes"
-	"evbench/cmd/open"
 	"evbench/failover"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
@@ -64,7 +63,7 @@ func simAction(c *cli.Context, shard *sweep.Sweep) error {
 		return err
 	}
 	manifest := simulate.Manifest(s, planned)
-	open.NewBuild(version).Describe(&manifest)
+	ours.Build().Describe(&manifest)
 	show := newTerminal(said, c.Bool("quiet"))
 	o := sim.Options{Manifest: manifest, Now: time.Now, Progress: func(x sim.Step) { simulated(show, x) }, Sweep: shard}
 	if !shard.Whole() {

@@ -85,7 +85,7 @@ func obey(c *cli.Context) (stop func()) {
 
 // newStarted makes the checks with the same result on every rank.
 func newStarted(c *cli.Context, name string, s *scenario.Scenario, at open.Place) (*open.Rank, error) {
-	r, err := open.NewRank(s, name, at, c.Int("controller-rank"))
+	r, err := ours.NewRank(s, name, at, c.Int("controller-rank"))
 	if err == nil {
 		err = open.CheckHosts(s)
 	}
@@ -143,7 +143,7 @@ func work(c *cli.Context, r *open.Rank) error {
 		time.AfterFunc(endGrace, func() { cancel(fmt.Errorf("told to end: %w", context.Cause(c.Context))) })
 	})
 	defer unhook()
-	err := r.Serve(ctx, version, logger(c, c.App.ErrWriter))
+	err := r.Serve(ctx, logger(c, c.App.ErrWriter))
 	switch {
 	case err == nil:
 		return nil
@@ -193,7 +193,7 @@ func bySSH(c *cli.Context, s *scenario.Scenario, bar *live.Terminal) (*open.SSH,
 	if err != nil {
 		return nil, usage(err)
 	}
-	r, err := open.NewSSH(c.Context, s, servers, version)
+	r, err := ours.NewSSH(c.Context, s, servers)
 	if err == nil {
 		r.Client.Progress = bar.Hosts
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/cmd/open"
 	"evbench/internal/answer"
 	"evbench/model/capacity"
 	"evbench/scenario"
@@ -16,7 +15,7 @@ import (
 var version = "0.1.0"
 
 func versionAction(c *cli.Context) error {
-	b := open.NewBuild(version)
+	b := ours.Build()
 	return printed(c, answer.Document{Text: b.WriteText, Schema: "evbench/version/1", Fields: b})
 }
 

@@ -162,7 +162,7 @@ func (w *watching) session() (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	o := bench.Options{
 		Listen: where.Address, Listener: where.Listener, Token: where.Token, Progress: w.progress,
-		Log: logger(w.c, newTerminal(w.c.App.ErrWriter, w.c.Bool("quiet"))), Describe: func(m *results.Manifest) { open.NewBuild(version).Describe(m) },
+		Log: logger(w.c, newTerminal(w.c.App.ErrWriter, w.c.Bool("quiet"))), Describe: func(m *results.Manifest) { ours.Build().Describe(m) },
 	}
 	bursts := 0
 	work := bench.Work{Scenario: w.m.scenario, Cases: w.m.planned, Fabric: f}

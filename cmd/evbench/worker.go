@@ -48,7 +48,7 @@ func groupAction(c *cli.Context) error {
 func readWorker(c *cli.Context) (open.Process, error) {
 	w := open.Process{
 		Transport: c.String("transport"), Server: c.Int("id"), Controller: c.String("controller"), Wait: c.Duration("wait"), CPUs: c.String("cpus"),
-		Sockets: open.Sockets{Buffer: c.Int("socket-buffer")}, Version: version, Log: logger(c, c.App.ErrWriter),
+		Sockets: open.Sockets{Buffer: c.Int("socket-buffer")}, Program: ours, Log: logger(c, c.App.ErrWriter),
 	}
 	w.Refused = func(format string, args ...any) { w.Log.Warn(fmt.Sprintf(format, args...)) }
 	var err error

@@ -112,7 +112,8 @@ func FindAddresses(f host.Facts, w host.Want, port int) (Addresses, error) {
 	return lists.Map(ips, func(ip netip.Addr) string { return net.JoinHostPort(ip.String(), strconv.Itoa(port)) }), err
 }
 
-func (a Addresses) at(listener string) (Addresses, error) {
+// At returns the addresses with the port of a listener.
+func (a Addresses) At(listener string) (Addresses, error) {
 	_, port, err := net.SplitHostPort(listener)
 	if err != nil {
 		return nil, err

@@ -33,15 +33,16 @@ type lacking struct {
 	How  string `json:"how"` // to get it
 }
 
-func NewBuild(version string) Build {
+// Build says what is in this binary.
+func (p Program) Build() Build {
 	b := Build{
-		Version: version, Go: runtime.Version(),
+		Version: p.Version, Go: runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Fabrics:  scenario.Kinds(), Results: []string{"csv", "json"},
 		Modules: map[string]string{}, Tags: []string{}, Without: []lacking{},
 	}
 	for _, name := range transport.Names() {
-		b.add(&b.Transports, "transport", name, transport.Of(name).Needs, Missing(name) == nil)
+		b.add(&b.Transports, "transport", name, transport.Of(name).Needs, p.missing(name) == nil)
 	}
 	b.add(&b.Results, "results", "hdf5", "libhdf5-dev and gcc", hdf5.Built)
 	if info, ok := debug.ReadBuildInfo(); ok {

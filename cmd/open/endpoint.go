@@ -16,32 +16,51 @@ import (
 	"evbench/internal/lists"
 	"evbench/scenario"
 	"evbench/site/mpi"
-	"evbench/site/rdma"
 	"evbench/transport"
 	"evbench/transport/tcp"
 	"evbench/worker"
 )
 
-// openers open a transport by its name: a Launched one by start, others by listen.
-var openers = map[string]struct {
-	missing error // why this binary lacks it
-	listen  func(Process) (port, error)
+// A Transport is how a process opens a transport: a Launched one by start, others by Listen.
+type Transport struct {
+	Missing error // why this binary lacks it
+	Listen  func(Process) (Port, error)
 	start   func(Place, time.Duration) (world, error)
-}{
-	transport.TCP:  {listen: listenTCP},
-	transport.MPI:  {missing: mpi.Missing, start: startMPI},
-	transport.RDMA: {missing: rdma.Missing, listen: listenRDMA},
 }
 
-// Missing says why this binary lacks a transport, and how to get one that has it; nil if it has it.
-func Missing(name string) error { return openers[name].missing }
+// own are the transports of every program.
+var own = map[string]Transport{
+	transport.TCP: {Listen: listenTCP},
+	transport.MPI: {Missing: mpi.Missing, start: startMPI},
+}
 
-// A port is the address of a worker for other workers; it opens the connections of its cases.
-type port struct {
-	data  Addresses
-	more  string // further data for other workers
-	open  worker.OpenFunc
-	close func() error
+// A Program is what the processes of a program are: its version, which all hosts of a run need, and the transports that main hands in
+// beside TCP and MPI, by their names.
+type Program struct {
+	Version    string
+	Transports map[string]Transport
+}
+
+func (p Program) transport(name string) Transport {
+	if t, ok := own[name]; ok {
+		return t
+	}
+	t, ok := p.Transports[name]
+	if !ok {
+		t.Missing = fmt.Errorf("this program has no transport %s", name)
+	}
+	return t
+}
+
+// missing says why a program lacks a transport, and how to get one that has it; nil if it has it.
+func (p Program) missing(name string) error { return p.transport(name).Missing }
+
+// A Port is the address of a worker for other workers; it opens the connections of its cases.
+type Port struct {
+	Data  Addresses
+	More  string // further data for other workers
+	Open  worker.OpenFunc
+	Close func() error
 }
 
 // A world is this process' place among all ranks that were started together.
@@ -56,70 +75,16 @@ type world interface {
 	open(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error)
 }
 
-func listenTCP(p Process) (port, error) {
+func listenTCP(p Process) (Port, error) {
 	l, err := tcp.Listen(tcp.Options{Addr: p.Data.Listen(), Token: p.Token, Log: p.Refused})
 	if err != nil {
-		return port{}, err
+		return Port{}, err
 	}
-	data, err := p.Data.at(l.Addr())
+	data, err := p.Data.At(l.Addr())
 	if err != nil {
-		return port{}, errors.Join(err, l.Close())
+		return Port{}, errors.Join(err, l.Close())
 	}
-	return port{data: data, open: p.Sockets.Open(l), close: l.Close}, nil
-}
-
-func listenRDMA(p Process) (port, error) {
-	var own []string
-	for _, a := range p.Data {
-		ip, _, err := net.SplitHostPort(a)
-		if err != nil {
-			return port{}, err
-		}
-		own = append(own, ip)
-	}
-	l, err := rdma.Listen(rdma.Options{Addr: p.Data.Listen(), Data: own, Token: p.Token, Log: p.Refused})
-	if err != nil {
-		return port{}, fmt.Errorf("transport rdma: %w", err)
-	}
-	data, err := p.Data.at(l.Addr())
-	if err != nil {
-		return port{}, errors.Join(err, l.Close())
-	}
-	open := func(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
-		g := rdma.Group{ID: c.Run, Rank: c.Rank, Need: needs(c), Departed: c.Mode == modes.Ordered, Moved: moved}
-		if c.Mode == modes.Sync {
-			if g.Partners, err = barrier.Partners(c.Barrier, c.Rank, len(c.Peers)); err != nil {
-				return worker.Connections{}, err
-			}
-		}
-		if g.Peers, err = rdmaPeers(c); err != nil {
-			return worker.Connections{}, err
-		}
-		ep, err := l.Connect(ctx, g)
-		if err != nil {
-			return worker.Connections{}, err
-		}
-		return connections(ep), nil
-	}
-	return port{data, " " + l.Port().String(), open, l.Close}, nil
-}
-
-// rdmaPeers reads the port data of the other workers.
-func rdmaPeers(c wire.Configure) (peers []rdma.Peer, err error) {
-	for _, p := range c.Peers {
-		at := ""
-		if len(p.Addrs) > 0 {
-			at = p.Addrs[0]
-		}
-		addrs, port, _ := strings.Cut(at, " ")
-		setup, _, _ := strings.Cut(addrs, ",")
-		x := rdma.Peer{Setup: setup}
-		if x.Port, err = rdma.ParsePort(port); err != nil {
-			return nil, fmt.Errorf("server%d: %w", p.Server, err)
-		}
-		peers = append(peers, x)
-	}
-	return peers, nil
+	return Port{Data: data, Open: p.Sockets.Open(l), Close: l.Close}, nil
 }
 
 // extended is an endpoint that can open further paths, and supports signals.
@@ -130,7 +95,8 @@ type extended interface {
 	Opened(need []tcp.Path) bool
 }
 
-func connections(ep extended) worker.Connections {
+// Connections are those of a case over an endpoint.
+func Connections(ep extended) worker.Connections {
 	return worker.Connections{
 		Endpoint: ep, Signals: ep,
 		Extend: func(ctx context.Context, ops []transport.Op) error { return ep.Extend(ctx, sends(ops)) },
@@ -161,7 +127,7 @@ type Sockets struct {
 func (how Sockets) Open(l *tcp.Listener) worker.OpenFunc {
 	return func(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
 		g := tcp.Group{
-			ID: c.Run, Rank: c.Rank, Back: c.Back, Ports: c.Ports, Need: needs(c), IO: c.IO, Async: c.Mode != modes.Sync, Message: c.Fragment, Moved: moved,
+			ID: c.Run, Rank: c.Rank, Back: c.Back, Ports: c.Ports, Need: Needs(c), IO: c.IO, Async: c.Mode != modes.Sync, Message: c.Fragment, Moved: moved,
 		}
 		if c.IO == scenario.IOAuto {
 			g.IO = ""
@@ -191,15 +157,15 @@ func (how Sockets) Open(l *tcp.Listener) worker.OpenFunc {
 		if err != nil {
 			return worker.Connections{}, err
 		}
-		conns := connections(ep)
+		conns := Connections(ep)
 		conns.IO = ep.IO()
 		return conns, nil
 	}
 }
 
-// needs lists the paths that a worker sends data on, or may by another plan: those of its row, or
+// Needs lists the paths that a worker sends data on, or may by another plan: those of its row, or
 // one to each peer by routing tables.
-func needs(c wire.Configure) []tcp.Path {
+func Needs(c wire.Configure) []tcp.Path {
 	need := lists.Map(c.Standby, func(p wire.Path) tcp.Path { return tcp.Path{Peer: p.Peer, Spine: p.Spine} })
 	if len(c.Row) > 0 {
 		for _, s := range c.Row {

@@ -20,23 +20,24 @@ func TestNeeds(t *testing.T) {
 		Row: wire.Steps{{To: 2, ToSpine: 1, From: 0}, {To: wire.Idle, From: 2}, {To: 0, ToSpine: 3, From: wire.Idle}},
 	}
 	want := []tcp.Path{{Peer: 2, Spine: 4}, {Peer: 2, Spine: 1}, {Peer: 0, Spine: 3}}
-	expect.Equal(t, needs(c), want, "needs")
+	expect.Equal(t, Needs(c), want, "needs")
 	c.Row = nil
 	want = []tcp.Path{{Peer: 2, Spine: 4}, {Peer: 0, Spine: transport.Single}, {Peer: 2, Spine: transport.Single}}
-	expect.Equal(t, needs(c), want, "needs")
+	expect.Equal(t, Needs(c), want, "needs")
 }
 
-// Each transport is opened in the way that its facts say.
-func TestOpeners(t *testing.T) {
-	for _, name := range transport.Names() {
-		o, f := openers[name], transport.Of(name)
-		expect.True(t, (o.start != nil) == f.Launched && (o.listen != nil) != f.Launched,
-			"%s: opened by start %v, by listen %v; launched %v", name, o.start != nil, o.listen != nil, f.Launched)
-		if f.Needs == "" && Missing(name) != nil {
-			t.Errorf("%s needs nothing, but: %v", name, Missing(name))
-		}
+// Each transport of every program is opened in the way that its facts say, and one that is not handed in is missing.
+func TestTransports(t *testing.T) {
+	none := Program{}
+	for name, o := range own {
+		f := transport.Of(name)
+		expect.True(t, f.Name == name && (o.start != nil) == f.Launched && (o.Listen != nil) != f.Launched,
+			"%s: opened by start %v, by Listen %v; launched %v", name, o.start != nil, o.Listen != nil, f.Launched)
+		expect.True(t, f.Needs != "" || none.missing(name) == nil, "%s needs nothing, but: %v", name, none.missing(name))
 	}
-	expect.True(t, len(openers) == len(transport.Names()), "%d openers of transports %v", len(openers), transport.Names())
+	expect.ErrorIf(t, none.missing(transport.RDMA), "no transport rdma")
+	handed := Program{Transports: map[string]Transport{transport.RDMA: {Listen: listenTCP}}}
+	expect.OK(t, handed.missing(transport.RDMA))
 }
 
 // The file of a group is read whole, or refused with what is wrong in it.

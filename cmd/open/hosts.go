@@ -40,8 +40,8 @@ func plainHosts(s *scenario.Scenario, l fabric.Launcher) fabric.Fabric {
 }
 
 // Local opens hosts that are processes of this machine.
-func Local() Here {
-	return Here{Open: local, Check: checkLocal, Workers: func(*scenario.Scenario) fabric.Launcher { return Joining{} }}
+func (p Program) Local() Here {
+	return Here{Open: local, Check: p.checkLocal, Workers: func(*scenario.Scenario) fabric.Launcher { return Joining{} }}
 }
 
 // local runs every server as a process on this machine, over loopback; each takes a free port when
@@ -91,8 +91,8 @@ func CheckHosts(s *scenario.Scenario) error {
 
 // checkLocal also refuses what servers as processes on this machine cannot do: each has one
 // address, so paths cannot be chosen.
-func checkLocal(s *scenario.Scenario) error {
-	if err := Missing(s.Transport); err != nil {
+func (p Program) checkLocal(s *scenario.Scenario) error {
+	if err := p.missing(s.Transport); err != nil {
 		return proc.Usage(err)
 	}
 	for _, c := range s.Cases {

@@ -61,7 +61,7 @@ var hashes = map[string]lab.Hash{scenario.HashHeaders: lab.HashHeaders, scenario
 
 func openLab(ctx context.Context, s *scenario.Scenario, x *Shaped) (fabric.Fabric, error) {
 	if transport.Of(s.Transport).Launched {
-		if err := errors.Join(Missing(s.Transport), missingTool()); err != nil {
+		if err := errors.Join(own[s.Transport].Missing, missingTool()); err != nil {
 			return nil, proc.Usage(err)
 		}
 	}

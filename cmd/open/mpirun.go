@@ -148,7 +148,7 @@ exec nsenter --net="$net" -- unshare --uts --mount sh -c \
 
 // CheckStarted says why this process cannot be a worker over a Launched transport.
 func CheckStarted(transport string) error {
-	if err := Missing(transport); err != nil {
+	if err := own[transport].Missing; err != nil {
 		return fmt.Errorf("--transport %s: %w", transport, err)
 	}
 	if at, err := ReadPlace(os.Getenv); err != nil || at.By == "" {
@@ -164,13 +164,13 @@ func (p Process) joinAsRank(ctx context.Context) error {
 	if err != nil {
 		return proc.Usage(err)
 	}
-	w, err := openers[p.Transport].start(at, p.Wait)
+	w, err := own[p.Transport].start(at, p.Wait)
 	if err != nil {
 		return err
 	}
 	err = Join(ctx, p.Wait, p.Controller, worker.Options{
 		Token: p.Token, Server: p.Server, Data: fmt.Sprintf("%s:%d", p.Transport, w.Rank()), Open: w.open, Log: p.Log,
-		Host: Describe(p.Machine, nil, p.Version, p.CPUs), Load: host.Watch, Memory: host.Available(),
+		Host: Describe(p.Machine, nil, p.Program.Version, p.CPUs), Load: host.Watch, Memory: host.Available(),
 	})
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ type Process struct {
 	Data       Addresses     // port 0: a free one
 	Sockets    Sockets
 	Machine    host.Facts
-	Version    string    // of evbench
+	Program    Program
 	CPUs       string    // its processors, for the manifest; "": any
 	Stays      bool      // see worker.Options
 	EndWith    io.Reader // when this ends, the worker ends in order; nil: none
@@ -61,18 +61,19 @@ func (p Process) run(ctx context.Context) error {
 	if transport.Of(p.Transport).Launched {
 		return p.joinAsRank(ctx)
 	}
-	if err := Missing(p.Transport); err != nil {
-		return proc.Usage(err)
+	over := p.Program.transport(p.Transport)
+	if over.Missing != nil {
+		return proc.Usage(over.Missing)
 	}
-	at, err := openers[p.Transport].listen(p)
+	at, err := over.Listen(p)
 	if err != nil {
 		return err
 	}
-	probe, stop := reachable(at.data, p.Token, p.Log)
+	probe, stop := reachable(at.Data, p.Token, p.Log)
 	return errors.Join(Join(ctx, p.Wait, p.Controller, worker.Options{
-		Token: p.Token, Server: p.Server, Data: at.data.String() + at.more, Open: at.open, Log: p.Log,
-		Host: Describe(p.Machine, at.data, p.Version, p.CPUs), Probe: probe, Trace: tracing(nil), Load: host.Watch, Memory: host.Available(), Stays: p.Stays,
-	}), stop(), at.close())
+		Token: p.Token, Server: p.Server, Data: at.Data.String() + at.More, Open: at.Open, Log: p.Log,
+		Host: Describe(p.Machine, at.Data, p.Program.Version, p.CPUs), Probe: probe, Trace: tracing(nil), Load: host.Watch, Memory: host.Available(), Stays: p.Stays,
+	}), stop(), at.Close())
 }
 
 // tracing asks for the routers on the ways of connections, from sockets that in opens.

@@ -22,20 +22,21 @@ type Rank struct {
 	Control    string // "unix:PATH", "tcp:HOST:PORT", "tls:HOST:PORT", or the transport
 	Token      string
 
-	s     *scenario.Scenario
-	name  string // of its file
-	over  transport.Facts
-	world world // nil: the transport is not Launched
+	program Program
+	s       *scenario.Scenario
+	name    string // of its file
+	over    transport.Facts
+	world   world // nil: the transport is not Launched
 }
 
 // NewRank returns this process' part in a run of a scenario from the file name. It makes the checks
 // whose result is the same on every rank.
-func NewRank(s *scenario.Scenario, name string, at Place, controller int) (*Rank, error) {
-	r := &Rank{Place: at, controller: controller, s: s, name: name, over: transport.Of(s.Transport)}
+func (p Program) NewRank(s *scenario.Scenario, name string, at Place, controller int) (*Rank, error) {
+	r := &Rank{program: p, Place: at, controller: controller, s: s, name: name, over: transport.Of(s.Transport)}
 	ranks := s.Tree.Servers() + 1
 	switch {
-	case Missing(s.Transport) != nil:
-		return nil, proc.Usage(Missing(s.Transport))
+	case p.missing(s.Transport) != nil:
+		return nil, proc.Usage(p.missing(s.Transport))
 	case !r.over.Launched && at.By == "":
 		return nil, r.notStarted()
 	case !r.over.Launched && at.Size == 0:
@@ -115,7 +116,7 @@ func (r *Rank) Enter() error {
 	if !r.over.Launched {
 		return nil
 	}
-	w, err := openers[r.over.Name].start(r.Place, r.s.Timeout)
+	w, err := own[r.over.Name].start(r.Place, r.s.Timeout)
 	if absent, ok := errors.AsType[*mpi.AbsentError](err); ok {
 		absent.Self, absent.Names = r.nameOf(r.Place.Rank), lists.Map(absent.Ranks, r.nameOf)
 		return absent

@@ -19,8 +19,8 @@ func (r *Rank) Describe(m *results.Manifest) {
 	}
 }
 
-// Serve is one server: it joins the controller and follows it. version is the version of evbench.
-func (r *Rank) Serve(ctx context.Context, version string, log *slog.Logger) error {
+// Serve is one server: it joins the controller and follows it.
+func (r *Rank) Serve(ctx context.Context, log *slog.Logger) error {
 	cpus := r.s.Launch.CPUs
 	if cpus != "" {
 		if err := host.Pin(cpus); err != nil {
@@ -35,7 +35,7 @@ func (r *Rank) Serve(ctx context.Context, version string, log *slog.Logger) erro
 	if r.world != nil {
 		return r.join(ctx, worker.Options{
 			Token: r.Token, Server: server, Data: fmt.Sprintf("%s:%d", r.over.Name, r.Place.Rank), Open: r.world.open, Log: log,
-			Load: host.Watch, Memory: host.Available(), Host: Describe(machine, nil, version, cpus), Stays: true,
+			Load: host.Watch, Memory: host.Available(), Host: Describe(machine, nil, r.program.Version, cpus), Stays: true,
 		})
 	}
 	data, err := r.data(machine)
@@ -44,7 +44,7 @@ func (r *Rank) Serve(ctx context.Context, version string, log *slog.Logger) erro
 	}
 	return Process{
 		Transport: r.over.Name, Controller: r.Control, Token: r.Token, Wait: JoinWithin, Server: server, Data: data,
-		Machine: machine, Version: version, CPUs: cpus, Log: log, Stays: true,
+		Machine: machine, Program: r.program, CPUs: cpus, Log: log, Stays: true,
 	}.Run(ctx)
 }
 

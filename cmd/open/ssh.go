@@ -32,7 +32,7 @@ type SSH struct {
 	launch  scenario.Launch
 	over    string // transport
 	servers []host.Server
-	version string // of evbench, required on all hosts
+	program Program
 	// advertise replaces the host of the control address; "": no replacement.
 	advertise string
 	addresses map[string][]string // for data, by host
@@ -40,10 +40,10 @@ type SSH struct {
 	abort     context.Context // its end stops the start
 }
 
-// NewSSH returns a run of a scenario with its servers on the given hosts, to which this program, of
-// a version, is copied. The end of abort stops the start.
-func NewSSH(abort context.Context, s *scenario.Scenario, servers []host.Server, version string) (*SSH, error) {
-	if err := Missing(s.Transport); err != nil {
+// NewSSH returns a run of a scenario with its servers on the given hosts, to which this program is
+// copied. The end of abort stops the start.
+func (p Program) NewSSH(abort context.Context, s *scenario.Scenario, servers []host.Server) (*SSH, error) {
+	if err := p.missing(s.Transport); err != nil {
 		return nil, proc.Usage(err)
 	}
 	self, err := os.ReadFile("/proc/self/exe")
@@ -55,7 +55,7 @@ func NewSSH(abort context.Context, s *scenario.Scenario, servers []host.Server, 
 		return nil, proc.Usagef("launch.%w", err)
 	}
 	client.User, client.Port, client.Config = s.Launch.User, s.Launch.SSHPort, s.Launch.Config
-	return &SSH{Client: client, launch: s.Launch, over: s.Transport, servers: servers, version: version, abort: abort}, nil
+	return &SSH{Client: client, launch: s.Launch, over: s.Transport, servers: servers, program: p, abort: abort}, nil
 }
 
 // A Cabled reads the file of a network, whose cables place its hosts; main hands it in.
@@ -168,7 +168,7 @@ func (r *SSH) questions() ([]host.Ask, host.Needs, error) {
 		return nil, host.Needs{}, err
 	}
 	l := r.launch
-	want := host.Needs{System: text(u.Sysname[:]) + " " + text(u.Machine[:]), Version: r.version, Bytes: info.Size(), Dir: l.RemoteDir}
+	want := host.Needs{System: text(u.Sysname[:]) + " " + text(u.Machine[:]), Version: r.program.Version, Bytes: info.Size(), Dir: l.RemoteDir}
 	var asks []host.Ask
 	for _, h := range host.Counted(r.servers) {
 		args := []string{"--port", strconv.Itoa(l.DataPort), "--count", strconv.Itoa(h.Servers)}
