@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -193,6 +194,29 @@ func TestBlame(t *testing.T) {
 	} {
 		line := &timeline{cut: tt.cut, waits: tt.waits}
 		expect.Equal(t, line.blame(&tt.err).Error(), tt.want, "blame")
+	}
+}
+
+// A run that fails says which case and why; one that was told to end says that.
+func TestStopped(t *testing.T) {
+	told, cancel := context.WithCancel(t.Context())
+	cancel()
+	broke := fmt.Errorf("round 1: %w", &controller.CaseError{Case: "x", Reasons: []string{"server 3: closed", "server 4: closed"}})
+	for _, tt := range []struct {
+		ctx   context.Context
+		err   error
+		count int
+		want  string
+	}{
+		{t.Context(), broke, 0, "case “x” failed after 1.5 s: server 3: closed"},
+		{t.Context(), errors.New("no space\nleft"), 0, "the run failed after 1.5 s: no space"},
+		{told, broke, 0, "interrupted after 1.5 s (--limit 1m40s)"},
+		{told, context.Canceled, 3, "interrupted after 1.5 of 6 s"},
+	} {
+		r := &runner{plan: rounds{Rounds: scenario.Rounds{Count: tt.count, Limit: 100 * time.Second}}, cases: make([]Planned, 1)}
+		r.cases[0].Duration = 2 * time.Second
+		r.done = []*measured{{outcome: controller.Outcome{Span: 1500 * time.Millisecond}}}
+		expect.Equal(t, r.stopped(tt.ctx, tt.err), tt.want, "stopped")
 	}
 }
 

@@ -209,7 +209,7 @@ func (r *runner) work(ctx context.Context) (err error) {
 	}
 	// All workers are still there: a launcher that was told to end, or one of whose ranks fails as it
 	// ends, kills this one soon after: mpirun of Open MPI 5 at once.
-	r.end(err == nil)
+	r.end(ctx, err)
 	return err
 }
 

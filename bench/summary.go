@@ -1,8 +1,11 @@
 package bench
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"evbench/builder"
@@ -198,14 +201,14 @@ func (r *runner) bursts() float64 {
 	return 0
 }
 
-// end writes the summary, if there are results.
-func (r *runner) end(complete bool) {
+// end writes the summary, if there are results. err is why the run ended early, ctx's end included.
+func (r *runner) end(ctx context.Context, err error) {
 	if r.sink == nil {
 		return
 	}
-	stopped := ""
+	complete, stopped := err == nil, ""
 	if !complete {
-		stopped = r.stopped()
+		stopped = r.stopped(ctx, err)
 	}
 	r.sum = r.standing(complete, stopped)
 	r.progress(Place{Round: r.plan.done}, Ended{r.sum})
@@ -217,9 +220,16 @@ func (r *runner) end(complete bool) {
 	}
 }
 
-// stopped says how much of a run was measured before it was interrupted.
-func (r *runner) stopped() string {
+// stopped says how much of a run was measured before it was interrupted, or what made it fail.
+func (r *runner) stopped(ctx context.Context, err error) string {
 	sec := lists.Sum(r.done, func(m *measured) float64 { return m.outcome.Span.Seconds() })
+	if ctx.Err() == nil {
+		if c, ok := errors.AsType[*controller.CaseError](err); ok && len(c.Reasons) > 0 {
+			return fmt.Sprintf("case %s failed after %.3g s: %s", results.Quoted(c.Case), sec, c.Reasons[0])
+		}
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		return fmt.Sprintf("the run failed after %.3g s: %s", sec, first)
+	}
 	if r.plan.Count == 0 {
 		return fmt.Sprintf("interrupted after %.3g s (--limit %s)", sec, r.plan.Limit)
 	}
