@@ -16,11 +16,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
 	"evbench/controller"
+	"evbench/controller/wire"
 	"evbench/fabric"
 	"evbench/results"
 	"evbench/results/attribution"
@@ -198,7 +201,7 @@ func (r *runner) session(ctx context.Context, work func(context.Context) error) 
 
 // work measures every case.
 func (r *runner) work(ctx context.Context) (err error) {
-	if r.checked, err = r.f.Check(ctx, fabric.Joined{Tree: r.s.Tree, Hosts: r.ctl.Hosts(), Log: r.o.Log, Survey: r.ctl.Survey}); err != nil {
+	if r.checked, err = r.f.Check(ctx, fabric.Joined{Tree: r.s.Tree, Hosts: r.ctl.Hosts(), Spines: r.spines(), Log: r.o.Log, Survey: r.ctl.Survey}); err != nil {
 		return err
 	}
 	if err := errors.Join(r.settleBarriers(ctx), r.learn(ctx)); err != nil {
@@ -211,6 +214,27 @@ func (r *runner) work(ctx context.Context) (err error) {
 	// ends, kills this one soon after: mpirun of Open MPI 5 at once.
 	r.end(ctx, err)
 	return err
+}
+
+// spines are the highest that a plan needs of each server, where workers open connections through spines.
+func (r *runner) spines() (out []fabric.Spine) {
+	if r.s.Transport != transport.TCP {
+		return nil
+	}
+	for _, c := range r.cases {
+		most := map[int]int{}
+		if !hashed(c.Case) {
+			for _, s := range slices.Concat(rows(c.Plan)...) {
+				if s.To != wire.Idle && s.ToSpine != transport.Single {
+					most[s.To] = max(most[s.To], s.ToSpine)
+				}
+			}
+		}
+		for _, to := range slices.Sorted(maps.Keys(most)) {
+			out = append(out, fabric.Spine{Case: c.Name, To: to, Path: most[to]})
+		}
+	}
+	return out
 }
 
 // errWorkerFailed ends the wait for all workers: one will not join. The launcher returns its error.

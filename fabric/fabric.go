@@ -82,11 +82,20 @@ type Job struct {
 type Joined struct {
 	Tree  *topology.Tree
 	Hosts []results.Host // their machines, by position
-	Log   *slog.Logger   // nil is allowed
+	// Spines are those that workers connect through: a server needs an address for each.
+	Spines []Spine
+	Log    *slog.Logger // nil is allowed
 	// Survey has every pair of them probe each other, both given by position. It begins nothing
 	// after limit has passed, and asks for the router half way where routers says so. The result is
 	// [from][to], as Hosts, with an entry for each address; nil: not measured.
 	Survey func(ctx context.Context, limit time.Duration, routers func(from, to int) bool) ([][][]wire.Reach, error)
+}
+
+// A Spine is the highest through which the plan of a case sends to a server.
+type Spine struct {
+	Case string
+	To   int // rank, an index of Hosts
+	Path int
 }
 
 // Checked is what Check has found, for the manifest.

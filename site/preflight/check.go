@@ -31,6 +31,9 @@ type Options struct {
 // not be credible.
 func Check(ctx context.Context, j fabric.Joined, o Options) (fabric.Checked, error) {
 	c := fabric.Checked{Hosts: j.Hosts, Warnings: Compare(j.Hosts)}
+	if err := unaddressed(j); err != nil {
+		return c, err
+	}
 	log := cmp.Or(j.Log, slog.New(slog.DiscardHandler))
 	for _, w := range c.Warnings {
 		log.Warn(w)
@@ -59,6 +62,18 @@ func Check(ctx context.Context, j fabric.Joined, o Options) (fabric.Checked, err
 	}
 	c.Warnings = append(c.Warnings, report.Warnings...)
 	return c, nil
+}
+
+// unaddressed refuses plans that send through a spine at which a server has no address: its worker would find out when
+// the case begins. The first address of a server is no spine's.
+func unaddressed(j fabric.Joined) error {
+	for _, s := range j.Spines {
+		if h := j.Hosts[s.To]; s.Path+1 >= len(h.Addresses) {
+			return fmt.Errorf("case %q: its plan sends to server%d through spine%d, which has no address there: give each server one address and one more for each spine "+
+				"(launch: {network: …}, worker --data), or take a routing whose tables choose", s.Case, h.Server, s.Path)
+		}
+	}
+	return nil
 }
 
 // surveyTime bounds a survey of n servers: 42 s for 326. A successful round takes some

@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"evbench/controller/wire"
+	"evbench/fabric"
 	"evbench/results"
 	"evbench/testing/expect"
 )
@@ -285,6 +287,23 @@ func TestCoverage(t *testing.T) {
 	want(t, "none", r.Lines(), "reach was not measured: the servers have no addresses to connect to", "cannot tell leaves apart by hops or latency")
 	if r.Err() != nil {
 		t.Error(r.Err())
+	}
+}
+
+// A plan needs an address of a server for each spine that it sends through, beside the first.
+func TestUnaddressed(t *testing.T) {
+	hosts := []results.Host{{Server: 0, Addresses: []string{"a:1"}}, {Server: 4, Addresses: []string{"b:1", "b0:1", "b1:1"}}}
+	for _, tt := range []struct {
+		spines []fabric.Spine
+		want   string
+	}{
+		{nil, ""},
+		{[]fabric.Spine{{Case: "x", To: 1, Path: 1}}, ""},
+		{[]fabric.Spine{{Case: "x", To: 1, Path: 2}}, `case "x": its plan sends to server4 through spine2, which has no address there`},
+		{[]fabric.Spine{{Case: "x", To: 1, Path: 0}, {Case: "y", To: 0, Path: 0}}, `case "y": its plan sends to server0 through spine0, which has no address there`},
+	} {
+		_, err := Check(t.Context(), fabric.Joined{Hosts: hosts, Spines: tt.spines}, Options{Off: true})
+		expect.True(t, (err == nil) == (tt.want == "") && strings.HasPrefix(fmt.Sprint(err), cmp.Or(tt.want, "<nil>")), "%v: %v, want %q", tt.spines, err, tt.want)
 	}
 }
 
