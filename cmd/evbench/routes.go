@@ -95,16 +95,19 @@ func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 	return t, nil
 }
 
-// writeIP writes the tables of a tree as input for "ip -batch", node after node; routes install
-// --target iproute writes a file for each node.
-func writeIP(l *lft.Tables, whole *network.Network, w io.Writer) error {
+// writeIP writes the tables of a tree as input for "ip -batch", node after node, or for FRR, switch after switch; routes
+// install --target iproute writes a file for each node.
+func writeIP(l *lft.Tables, whole *network.Network, form string, w io.Writer) error {
 	t, err := engines.OfNetwork(l, whole)
 	if err != nil {
-		return usagef("--format ip: %w", err)
+		return usagef("--format %s: %w", form, err)
 	}
 	b, err := linux.OfTables(t, l.Engine)
 	if err != nil {
-		return usagef("--format ip: %w", err)
+		return usagef("--format %s: %w", form, err)
+	}
+	if form == "frr" {
+		return b.WriteFRR(w)
 	}
 	return b.WriteNodes(w)
 }
@@ -123,9 +126,9 @@ func routesComputeAction(c *cli.Context) error {
 
 // writeRoutes writes tables by --format; none writes nothing.
 func writeRoutes(c *cli.Context, t *lft.Tables, s *netfile.Source) error {
-	write := map[string]func(io.Writer) error{
-		"lft": t.WriteSaved, "json": t.WriteJSON, "ip": func(w io.Writer) error { return writeIP(t, s.Whole, w) },
-	}[c.String("format")]
+	form := c.String("format")
+	ip := func(w io.Writer) error { return writeIP(t, s.Whole, form, w) }
+	write := map[string]func(io.Writer) error{"lft": t.WriteSaved, "json": t.WriteJSON, "ip": ip, "frr": ip}[form]
 	if write != nil {
 		if err := writeLong(c, write); err != nil {
 			return err
@@ -134,8 +137,8 @@ func writeRoutes(c *cli.Context, t *lft.Tables, s *netfile.Source) error {
 	if c.Bool("quiet") {
 		return nil
 	}
-	r := lft.Examine(t, lft.Extent{Roots: s.Roots, ReachOnly: true, Apart: s.Whole.Apart(), LanesLost: c.String("format") == "lft"})
-	if c.String("format") == "ip" { // Ethernet drops what blocks
+	r := lft.Examine(t, lft.Extent{Roots: s.Roots, ReachOnly: true, Apart: s.Whole.Apart(), LanesLost: form == "lft"})
+	if form == "ip" || form == "frr" { // Ethernet drops what blocks
 		r.Deadlocks = &lft.Deadlocks{}
 	}
 	a := r.Answer()

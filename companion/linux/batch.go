@@ -229,6 +229,28 @@ func (b *Batch) WriteNodes(w io.Writer) error {
 	return nil
 }
 
+// WriteFRR writes a configuration of FRR for each switch, one after the other, for "vtysh -f" there: the addresses of its
+// interfaces, and static routes. Servers take theirs from WriteNodes.
+func (b *Batch) WriteFRR(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	for n := range companion.Node(b.tree.Switches()) {
+		fmt.Fprintf(out, "! %s, plan %s\n", b.Name(n), b.plan.Hash())
+		for _, a := range b.addresses(n) {
+			fmt.Fprintf(out, "interface %s\n ip address %s\nexit\n", a.iface, a.prefix)
+		}
+		for _, r := range b.routes[n].Routes {
+			for _, p := range r.Via {
+				iface := companion.PeerName(b.tree, n, p)
+				if l, upper, ok := b.tree.LinkAt(int(n), int(p)); ok {
+					iface = fmt.Sprint(b.addr.Cable(l, !upper), " ", iface)
+				}
+				fmt.Fprintf(out, "ip route %s %s\n", r.Prefix, iface)
+			}
+		}
+	}
+	return out.Flush()
+}
+
 // A StaleError says why the file of an earlier plan cannot be read.
 type StaleError struct{ err error }
 

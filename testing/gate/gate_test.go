@@ -177,7 +177,7 @@ func stand(t *testing.T, goTool string) (dir string) {
 	t.Chdir(dir)
 	t.Setenv("TMPDIR", t.TempDir())
 	t.Setenv("GO", filepath.Join(dir, "scripts/go"))
-	t.Setenv("EVBENCH_WITHOUT", "opensm,mpi,hdf5,rdma,ssh,chromium,pandas,debian13")
+	t.Setenv("EVBENCH_WITHOUT", "opensm,mpi,hdf5,rdma,ssh,frr,chromium,pandas,debian13")
 	return dir
 }
 
