@@ -13,7 +13,7 @@ import (
 // goodOfBound is the share of what any schedule can reach from which on calls are good.
 const goodOfBound = 0.95
 
-// Answer says what calls of the program take, those that move the most, or how many phases the plan has that no
+// Answer says what calls of the program take, those that move the most, or how long the exchange takes on a plan that no
 // program has followed yet.
 func (r *Report) Answer() answer.Answer {
 	var e answer.Evidence
@@ -21,14 +21,7 @@ func (r *Report) Answer() answer.Answer {
 	case !r.ran && r.order.Verdict != "":
 		return r.order
 	case !r.ran:
-		f := answer.Finding{Text: fmt.Sprintf("the plan has %s for %s", show.Plural(r.Phases, "phase", "phases"), show.Plural(r.Ranks, "rank", "ranks")), Place: answer.At}
-		switch {
-		case r.fewest >= r.Phases:
-			f.Text += ", and none has fewer"
-		case r.fewest > 0:
-			f.Doubts = []answer.Doubt{{Text: fmt.Sprintf("it is proven that %d are needed", r.fewest)}}
-		}
-		e.Findings = []answer.Finding{f}
+		e.Findings = []answer.Finding{{Text: "the plan has " + show.Plural(r.Phases, "phase", "phases"), Place: answer.At}}
 	case len(r.Calls) > 0:
 		most := r.Calls[0]
 		for _, c := range r.Calls[1:] {

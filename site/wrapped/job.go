@@ -12,6 +12,7 @@ import (
 
 	"evbench/internal/lists"
 	"evbench/plan"
+	"evbench/plan/best"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
@@ -36,13 +37,14 @@ const AnyHost = "#"
 // A Job is the plan for the hosts of a program.
 type Job struct {
 	Plan  *plan.Plan
-	hosts []Host // by rank of the plan's tree
+	made  *best.Plan // with its promise
+	hosts []Host     // by rank of the plan's tree
 	net   *network.Network
 }
 
 // NewJob plans the exchange of all hosts, over one path from a leaf, or in three levels a pod, to a
 // host, so that tables with one entry for a destination can hold the paths. whole and net are a
-// tree of two or three levels with and without the dead parts. A host without a live path is an
+// tree of two or three levels with and without the dead parts; slow cables are planned as evbench plan does. A host without a live path is an
 // error.
 func NewJob(whole, net *network.Network, hosts []Host) (*Job, error) {
 	full, err := network.TreeOf(whole)
@@ -62,33 +64,29 @@ func NewJob(whole, net *network.Network, hosts []Host) (*Job, error) {
 	for _, v := range places.Host {
 		j.hosts = append(j.hosts, of[v])
 	}
-	j.Plan, err = plan.Build(places.Tree, plan.Options{Schedule: schedules.FORS, Routing: routing.Pinned, Objective: schedules.FewestPaths})
-	if err == nil && len(hosts) > 0 && hosts[0].Name != "" {
+	o := plan.Options{Schedule: schedules.FORS, Routing: routing.Pinned, Objective: schedules.FewestPaths}
+	if j.made, err = best.Tree(places.Tree, o, places.Rates()); err != nil {
+		return nil, err
+	}
+	if j.Plan = j.made.Plan; len(hosts) > 0 && hosts[0].Name != "" {
 		for _, h := range j.hosts {
 			j.Plan.Hosts = append(j.Plan.Hosts, plan.Host{Name: h.Name, Ranks: h.Ranks, Adapter: h.Adapter, Order: h.Order})
 		}
 	}
-	return j, err
+	return j, nil
 }
 
-func (j *Job) Ranks() (n int) {
-	return lists.Sum(j.hosts, func(h Host) int { return h.Ranks })
-}
-
-// adapters returns the number of adapters of each host, by name; nil if all hosts have one.
-func (j *Job) adapters() map[string]int {
+// perHost returns the number of adapters of each host; nil if all hosts have one.
+func perHost(hosts []Host) []int {
 	count := map[string]int{}
-	for _, h := range j.hosts {
+	for _, h := range hosts {
 		count[h.Name]++
 	}
-	if j.hosts[0].Name == "" || len(count) == len(j.hosts) {
+	if hosts[0].Name == "" || len(count) == len(hosts) {
 		return nil
 	}
-	return count
+	return slices.Collect(maps.Values(count))
 }
-
-// fewest returns the number of adapters of the host with the fewest.
-func (j *Job) fewest() int { return slices.Min(slices.Collect(maps.Values(j.adapters()))) }
 
 // least returns a number of phases that every schedule of the messages between different hosts
 // needs. If no bound is found, it is the messages of the busiest adapter.
@@ -102,7 +100,7 @@ func (j *Job) least() int {
 	if b, _, err := scheduler.BoundBytes(j.Plan.Tree, between); err == nil {
 		return b.Phases
 	}
-	return len(j.hosts) - j.fewest()
+	return len(j.hosts) - slices.Min(perHost(j.hosts))
 }
 
 // Write writes the plan file with the hosts, for the library.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -140,7 +139,6 @@ func ordered(o Options, s *Session, r *Report, hosts []Host) error {
 		if nodes[i] = h.Node; h.Name != "" {
 			named = append(named, plan.Host{Name: h.Name, Ranks: h.Ranks, Adapter: h.Adapter, Order: h.Order})
 		}
-		r.Ranks += h.Ranks
 	}
 	made, err := o.Order(nodes, named)
 	if err != nil {
@@ -149,20 +147,8 @@ func ordered(o Options, s *Session, r *Report, hosts []Host) error {
 	if err := atomicfile.Write(o.Out, made.Write); err != nil {
 		return err
 	}
-	r.Plan, r.Hosts, r.Phases, r.order = made.Hash, len(hosts), made.Phases, made.Answer
-	r.link, r.host = r.Ranks/r.Hosts, r.Ranks/r.Hosts
-	away := r.Hosts - 1
-	if of := HostOf(named); of != nil { // messages inside hosts pass no link
-		count := make([]int, of[len(of)-1]+1)
-		for _, h := range of {
-			count[h]++
-		}
-		r.Hosts, r.Adapters, r.Least, r.host = len(count), len(hosts), int(made.Least), slices.Min(count)
-		away = r.Adapters - r.host
-	}
-	if made.Least > 0 {
-		r.Bound = float64(away) / made.Least
-	}
+	r.Plan, r.Phases, r.order = made.Hash, made.Phases, made.Answer
+	r.serves(hosts, made.Least)
 	return s.follow(o.Out, named)
 }
 

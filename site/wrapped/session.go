@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"evbench/companion"
 	"evbench/internal/answer"
+	"evbench/internal/lists"
 	"evbench/internal/show"
+	"evbench/plan"
 )
 
 // A Session is the runs of the program with the plan, and without it for comparison.
@@ -102,8 +105,7 @@ type Report struct {
 	Steered    int `json:"connections_by_port,omitempty"`
 	Unsteered  int `json:"connections_unsteered,omitempty"`
 	ran        bool
-	order      answer.Answer // of a plan over given tables
-	fewest     int           // phases that every plan needs; 0: not known
+	order      answer.Answer // of the plan
 	link, host int           // ranks that use one adapter, and ranks on the host with the fewest
 }
 
@@ -112,16 +114,31 @@ const Schema = "evbench/mpi-wrap/1"
 
 func (r *Report) about(j *Job) {
 	p := j.Plan
-	r.Plan, r.Hosts, r.Ranks, r.Phases = p.Hash(), len(j.hosts), j.Ranks(), p.Phases()
+	m := j.made.Of(p.Cost(plan.Equal, 0))
+	least := m.Least
+	if perHost(j.hosts) != nil {
+		least = float64(j.least())
+	}
+	r.Plan, r.Phases = p.Hash(), p.Phases()
+	r.serves(j.hosts, least)
+	takes := fmt.Sprintf("the plan has %s for %s", show.Plural(r.Phases, "phase", "phases"), show.Plural(r.Ranks, "rank", "ranks"))
+	if m.Slow.Any() {
+		takes = fmt.Sprintf("the exchange takes as long as %.6g messages in a row", m.Takes)
+	}
+	r.order = answer.Decide(answer.Wrapped, answer.Evidence{Findings: []answer.Finding{m.Finding(takes, "")}, Why: m.Why})
+}
+
+// serves counts hosts, adapters and ranks, and the efficiency where messages between hosts need so many message times.
+func (r *Report) serves(hosts []Host, least float64) {
+	r.Hosts, r.Ranks = len(hosts), lists.Sum(hosts, func(h Host) int { return h.Ranks })
 	r.link, r.host = r.Ranks/r.Hosts, r.Ranks/r.Hosts
-	away, least := r.Hosts-1, p.Bound.Phases
-	r.fewest = least
-	if adapters := j.adapters(); adapters != nil {
-		r.Hosts, r.Adapters, r.Least, r.host = len(adapters), r.Hosts, j.least(), j.fewest()
-		away, least = r.Adapters-r.host, r.Least
+	away := r.Hosts - 1
+	if own := perHost(hosts); own != nil { // messages inside hosts pass no link
+		r.Hosts, r.Adapters, r.Least, r.host = len(own), len(hosts), int(least), slices.Min(own)
+		away = r.Adapters - r.host
 	}
 	if least > 0 {
-		r.Bound = float64(away) / float64(least)
+		r.Bound = float64(away) / least
 	}
 }
 
