@@ -70,7 +70,7 @@ func pairCounts(o controller.Outcome, pairs iter.Seq2[int, int]) []results.PairC
 			took = o.Span
 		}
 		p := results.PairCount{Src: from.Server, Dst: to.Server, Bytes: got.Bytes, Sec: took.Seconds(),
-			Messages: got.Messages, LongestSec: got.Longest.Seconds(), LongestAtSec: got.LongestAt.Seconds()}
+			Messages: got.Messages, LongestSec: got.Longest.Seconds(), LongestAtSec: got.LongestAt.Seconds(), SoonestSec: got.Soonest.Seconds()}
 		if dst < len(from.Sources) {
 			p.Resent = from.Sources[dst].Resent
 		}

@@ -136,7 +136,7 @@ func (m *machine) checkSources(t wire.Totals) error {
 	}
 	left := t.ReceivedBytes
 	for _, s := range t.Sources {
-		if s.Bytes > left || s.Took < 0 || s.Longest < 0 || s.Longest > s.Took || s.LongestAt < 0 {
+		if s.Bytes > left || s.Took < 0 || s.Longest < 0 || s.Longest > s.Took || s.LongestAt < 0 || s.Soonest < 0 || s.Soonest > s.Took {
 			return fmt.Errorf("counts %d bytes of one source and %v, %d of all", s.Bytes, s.Took, t.ReceivedBytes)
 		}
 		left -= s.Bytes

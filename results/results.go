@@ -76,6 +76,8 @@ type PairCount struct {
 	Messages     uint64  `col:"messages" unit:"fragment"`
 	LongestSec   float64 `col:"longest_s" unit:"s" digits:"9"`
 	LongestAtSec float64 `col:"longest_at_s" unit:"s"`
+	// SoonestSec is the least wait for the beginning of one, which is long where Dst leaves barriers early, or Src late.
+	SoonestSec float64 `col:"soonest_s" unit:"s" digits:"9"`
 }
 
 // Stat is a distribution over servers.

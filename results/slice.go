@@ -210,6 +210,9 @@ func (r *Run) Merge() *Run {
 		if p.LongestSec > sum.LongestSec {
 			sum.LongestSec, sum.LongestAtSec = p.LongestSec, p.LongestAtSec+begin[SliceID{p.Case, p.Repeat}]
 		}
+		if sum.SoonestSec == 0 || p.SoonestSec > 0 && p.SoonestSec < sum.SoonestSec {
+			sum.SoonestSec = p.SoonestSec
+		}
 	})
 	out.Servers = merged(r.Servers, func(s ServerCount) (ServerCount, bool) {
 		return ServerCount{Case: s.Case, Server: s.Server}, counts(s.Case, s.Repeat)

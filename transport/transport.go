@@ -65,9 +65,9 @@ type Op struct {
 	Near   int
 	Coming bool
 
-	// Done is when an Exchange completed a receive, which may be before the Exchange returns; zero
-	// if the transport cannot tell, and after Poll.
-	Done time.Time
+	// Done is when an Exchange completed a receive, which may be before the Exchange returns, Began when its head had come;
+	// zero if the transport cannot tell, and after Poll.
+	Began, Done time.Time
 }
 
 // HeadSize is the length of every Head. One size for all messages lets a receiver post its buffers

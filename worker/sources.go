@@ -21,6 +21,8 @@ type source struct {
 	messages  uint64
 	longest   time.Duration // that one added to took
 	longestAt time.Duration // when it came
+
+	soonest time.Duration // the least wait for the head of a message; 0: not known
 }
 
 func newSources(c wire.Configure) sources {
@@ -64,6 +66,16 @@ func (s sources) came(rank int, now time.Duration) {
 	f.awaited--
 }
 
+// began notes after how long a wait the head of a message had come.
+func (s sources) began(rank int, waited time.Duration) {
+	if s == nil {
+		return
+	}
+	if f := &s[rank]; f.soonest == 0 || waited < f.soonest {
+		f.soonest = max(1, waited)
+	}
+}
+
 func (s sources) got(rank, bytes int) {
 	if s != nil {
 		s[rank].bytes += uint64(bytes)
@@ -79,7 +91,7 @@ func (s sources) report(began time.Duration, moved func(peer int) transport.Move
 	for i, f := range s {
 		out[i] = wire.Source{
 			Bytes: f.bytes, Took: f.took, Resent: moved(i).Resent - f.resent,
-			Messages: f.messages, Longest: f.longest, LongestAt: max(0, f.longestAt-began),
+			Messages: f.messages, Longest: f.longest, LongestAt: max(0, f.longestAt-began), Soonest: f.soonest,
 		}
 	}
 	return out

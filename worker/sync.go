@@ -182,11 +182,14 @@ func (s *synchronised) receive(ctx context.Context, begun, now time.Duration) er
 		case builder.Accepted, builder.Complete, builder.Corrupt, builder.WrongEpoch:
 			came := s.came(op, now)
 			s.fragments.sources.came(op.Peer, came)
+			if !op.Began.IsZero() {
+				s.fragments.sources.began(op.Peer, op.Began.Sub(s.base)-begun)
+			}
 			s.trace.add(results.SpanReceive, begun, came, place{s.done, s.phase, op.Peer})
 			return nil
 		}
 		s.ops[0] = *op
-		s.ops[0].N, s.ops[0].Done = 0, time.Time{}
+		s.ops[0].N, s.ops[0].Began, s.ops[0].Done = 0, time.Time{}, time.Time{}
 		s.taking, s.sending = &s.ops[0], nil
 		if err := s.ep.Exchange(ctx, s.ops[:1]); err != nil {
 			return err

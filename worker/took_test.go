@@ -111,8 +111,11 @@ func TestSources(t *testing.T) {
 	s.await(1, 300)
 	s.got(1, 500)
 	s.came(1, 301)
+	s.began(1, 30)
+	s.began(1, 20)
+	s.began(1, 25)
 	s.await(1, 400)
-	want := []wire.Source{{}, {Bytes: 1500, Took: 51, Resent: 2, Messages: 3, Longest: 30, LongestAt: 50}, {Took: 10, Resent: 4, Messages: 1, Longest: 10, LongestAt: 10}}
+	want := []wire.Source{{}, {Bytes: 1500, Took: 51, Resent: 2, Messages: 3, Longest: 30, LongestAt: 50, Soonest: 20}, {Took: 10, Resent: 4, Messages: 1, Longest: 10, LongestAt: 10}}
 	expect.Equal(t, s.report(100, moved), want, "sources")
 }
 

@@ -334,6 +334,8 @@ type Source struct {
 	Messages  uint64        `json:"n,omitempty"`
 	Longest   time.Duration `json:"l,omitempty"`
 	LongestAt time.Duration `json:"a,omitempty"`
+	// Soonest is the least wait for the beginning of one: servers leave a barrier one after the other. 0: not known.
+	Soonest time.Duration `json:"s,omitempty"`
 }
 
 // Error reports that a worker's case failed, in place of Finished. The worker stays in the session.

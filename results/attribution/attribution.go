@@ -42,7 +42,13 @@ func (e *Evidence) Add(o Evidence) {
 	for i := range e.Pairs {
 		a, b := &e.Pairs[i], o.Pairs[i]
 		a.Bytes, a.Sec, a.Expected = a.Bytes+b.Bytes, a.Sec+b.Sec, a.Expected+b.Expected
-		a.Messages, a.Resent, a.Longest = a.Messages+b.Messages, a.Resent+b.Resent, max(a.Longest, b.Longest)
+		if b.Longest > a.Longest {
+			a.Longest, a.LongestAt = b.Longest, e.Sec+b.LongestAt
+		}
+		a.Messages, a.Resent = a.Messages+b.Messages, a.Resent+b.Resent
+		if a.Soonest == 0 || b.Soonest > 0 && b.Soonest < a.Soonest {
+			a.Soonest = b.Soonest
+		}
 	}
 	for i := range e.Servers {
 		a, b := &e.Servers[i], o.Servers[i]
@@ -74,10 +80,12 @@ type Pair struct {
 	Sec      float64 // in which it came
 	Expected float64 // of Sec, in any unit that is the same for all pairs; 0: by Bytes
 	Longest  float64 // the longest single message; 0: not known
-	Shared   int     // by how many messages the fullest link of its way is shared in its phase; 0: not known
-	Messages int     // 0: not known
-	Resent   uint64  // segments
-	Way      []Wire  // nil: by Ways
+	// LongestAt is when that had come, Soonest the least wait for the beginning of a message; 0: not known.
+	LongestAt, Soonest float64
+	Shared             int    // by how many messages the fullest link of its way is shared in its phase; 0: not known
+	Messages           int    // 0: not known
+	Resent             uint64 // segments
+	Way                []Wire // nil: by Ways
 }
 
 // A Server is what a process noted of itself.

@@ -71,7 +71,7 @@ func draw(r *rand.Rand, f fat, noise float64, faults ...fault) Evidence {
 			}
 			p := Pair{Src: src, Dst: dst, Bytes: messages * 1000, Messages: messages}
 			own := 1 + 0.5*noise*r.NormFloat64() // what a place in the schedule costs
-			for range messages {
+			for m := range messages {
 				sec := max(0.3, own+noise*r.NormFloat64())
 				if r.Float64() < 0.003 { // a busy machine
 					sec += 5 * r.Float64()
@@ -92,7 +92,9 @@ func draw(r *rand.Rand, f fat, noise float64, faults ...fault) Evidence {
 					}
 				}
 				p.Sec += sec
-				p.Longest = max(p.Longest, sec)
+				if sec > p.Longest {
+					p.Longest, p.LongestAt = sec, float64(1+m*f.servers()+(dst-src+f.servers())%f.servers())
+				}
 			}
 			e.Pairs = append(e.Pairs, p)
 		}
@@ -280,6 +282,57 @@ func TestShare(t *testing.T) {
 	got := Find(draw(rand.New(rand.NewPCG(1, 65)), f, 0.03, fault{name: "server5", hits: over("server5"), share: 0.5}))
 	if len(got) != 1 || math.Abs(got[0].Share-0.5) > 0.05 || got[0].Lo > got[0].Share || got[0].Hi < got[0].Share || got[0].AtTimes {
 		t.Errorf("%+v", got)
+	}
+}
+
+// early is what a run notes in which a server leaves each barrier before all others, and so awaits each message longer.
+func early(e Evidence, server int, by float64) Evidence {
+	for i := range e.Pairs {
+		p := &e.Pairs[i]
+		p.Soonest = 0.01
+		if p.Dst == server {
+			p.Soonest += by
+			p.Sec, p.Longest = p.Sec+by*float64(p.Messages), p.Longest+by
+		}
+	}
+	return e
+}
+
+// Who leaves barriers early is not slow, and neither hides who is.
+func TestEarlyReceiver(t *testing.T) {
+	f := fat{4, 4, false}
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 67))
+		if got := Find(early(draw(r, f, 0.05), 0, 0.1+0.3*r.Float64())); len(got) > 0 {
+			t.Errorf("seed %d: %+v", seed, got)
+		}
+		x := fault{name: "server5", hits: over("server5"), share: 0.75}
+		got := Find(early(draw(r, f, 0.05, x), 0, 0.2))
+		if len(got) != 1 || !got[0].names(x) {
+			t.Errorf("seed %d: %+v", seed, got)
+		}
+	}
+}
+
+// While a cable is out of use, messages take new ways and wait for one another there: the cable on which they do has no name.
+func TestMessagesThatGoAround(t *testing.T) {
+	f := fat{4, 4, false}
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 68))
+		e := draw(r, f, 0.03)
+		for i := range e.Pairs {
+			p := &e.Pairs[i]
+			via3, via0 := over("leaf0-spine3")(f, p.Src, p.Dst), over("leaf0-spine0")(f, p.Src, p.Dst)
+			if (via3 || via0) && (p.Src+p.Dst/4+int(seed))%2 == 0 {
+				p.Sec, p.Longest, p.LongestAt = p.Sec+1.5, 2.5, 40+3*r.Float64()
+				if via3 && r.Float64() < 0.5 {
+					p.Resent = 3
+				}
+			}
+		}
+		if got := Find(e); len(got) > 0 {
+			t.Errorf("seed %d: %+v", seed, got)
+		}
 	}
 }
 

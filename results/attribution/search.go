@@ -34,14 +34,19 @@ const mostResent = 3
 
 // measure finds the usual time of the open pairs, and what is more than that.
 func (s *search) measure() {
+	early := s.early()
 	ratio := lists.Map(s.Pairs, func(p Pair) float64 {
+		sec := p.Sec
+		if early > 0 && p.Soonest > 0 {
+			sec -= float64(p.Messages) * (p.Soonest - early)
+		}
 		switch {
-		case !s.Timed || p.Sec <= 0 || p.Bytes == 0:
+		case !s.Timed || sec <= 0 || p.Bytes == 0:
 			return math.NaN()
 		case p.Expected > 0:
-			return p.Sec / p.Expected
+			return sec / p.Expected
 		}
-		return p.Sec / float64(p.Bytes)
+		return sec / float64(p.Bytes)
 	})
 	s.level(ratio)
 	var open []float64
@@ -57,6 +62,25 @@ func (s *search) measure() {
 	s.excess = lists.Map(ratio, func(r float64) float64 { return r/usual - 1 })
 	s.y = lists.Map(s.excess, func(x float64) float64 { return max(-clipped/2, min(clipped, x/s.sigma)) })
 }
+
+// early is how long messages are usually awaited before they begin, 0 where that is not known or no small part of
+// them: servers leave a barrier one after the other, and the first wait longer for all of their messages.
+func (s *search) early() float64 {
+	var soonest, sec []float64
+	for _, p := range s.Pairs {
+		if p.Soonest > 0 && p.Messages > 0 {
+			soonest, sec = append(soonest, p.Soonest), append(sec, p.Sec/float64(p.Messages))
+		}
+	}
+	if early := median(soonest); early <= mostEarly*median(sec) {
+		return early
+	}
+	return 0
+}
+
+// mostEarly is which part of a message the wait for its beginning may be: where a whole message comes at once, it says
+// how fast the link is.
+const mostEarly = 0.4
 
 // leastSigmas is how far above the scatter of single pairs a cause must be: on a busy machine some dozen pairs are a
 // little late together by chance.
@@ -338,9 +362,47 @@ func (s *search) enough(causes []Cause) []Cause {
 			}
 		}
 	}
+	around := s.around(causes)
 	return lists.Filter(causes, func(c Cause) bool {
-		return c.Stops > 0 || c.score >= clearly*left && (c.AtTimes || c.Share == 0 || rest <= (1-explained)*slow || open <= (1-explained)*excess)
+		if c.Stops > 0 || c.score < clearly*left {
+			return c.Stops > 0
+		}
+		if c.AtTimes || c.Share == 0 {
+			return c.Kind == OfServer && len(c.Parts) == 1 || !around
+		}
+		return rest <= (1-explained)*slow || open <= (1-explained)*excess
 	})
+}
+
+// around reports whether messages that causes do not explain waited at the same moments as those that they do: while a
+// link is out of use, messages take new ways, and wait for one another there.
+func (s *search) around(causes []Cause) bool {
+	said := map[int]bool{}
+	for _, c := range causes {
+		for _, i := range c.pairs {
+			said[i] = true
+		}
+	}
+	var theirs, others, usual []float64 // moments
+	for i, p := range s.Pairs {
+		if p.Messages > 0 && p.LongestAt > 0 {
+			usual = append(usual, p.Sec/float64(p.Messages))
+		}
+		one, _ := s.atTimes(i)
+		switch {
+		case p.LongestAt == 0 || s.again[i] == 0 && !(one && s.y[i] >= hit/2 && s.excess[i] >= hitExcess):
+		case said[i]:
+			theirs = append(theirs, p.LongestAt)
+		default:
+			others = append(others, p.LongestAt)
+		}
+	}
+	const messages = 1.5
+	moment := messages * median(usual)
+	near := lists.CountIf(others, func(at float64) bool {
+		return slices.ContainsFunc(theirs, func(t float64) bool { return math.Abs(t-at) <= moment })
+	})
+	return 2*near > len(others) && 3*near > len(theirs)
 }
 
 const (

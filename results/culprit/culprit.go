@@ -30,7 +30,7 @@ func Evidence(p *plan.Plan, mode modes.Mode, sec float64, pairs []results.PairCo
 		if !known || !also {
 			continue
 		}
-		y := attribution.Pair{Src: src, Dst: dst, Bytes: x.Bytes, Sec: x.Sec, Longest: x.LongestSec, Messages: int(x.Messages), Resent: x.Resent}
+		y := attribution.Pair{Src: src, Dst: dst, Bytes: x.Bytes, Sec: x.Sec, Longest: x.LongestSec, Messages: int(x.Messages), Resent: x.Resent, LongestAt: x.LongestAtSec, Soonest: x.SoonestSec}
 		if loads != nil {
 			shared := max(1, loads[src*t.Servers()+dst])
 			y.Shared, y.Expected = int(shared), shared*float64(x.Bytes)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -169,6 +170,9 @@ func (e *Endpoint) begin(c *conn, t *task) error {
 		return c.failed("receive", fmt.Errorf("%w: a body of %d bytes, room for %d", transport.ErrSize, size, room))
 	}
 	c.size, c.begun = size, true
+	if t.back != nil && t.op.Kind == transport.Recv {
+		t.back.Began = time.Now()
+	}
 	copy(t.op.Head, c.inHead[8:])
 	return nil
 }
