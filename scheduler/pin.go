@@ -77,13 +77,13 @@ func unroutable(x *traffic.Traffic, name string, phase int, g *coloring.ListGrap
 	e := &UnroutableError{Schedule: name, Phase: phase, Proven: c.Outcome == coloring.Impossible}
 	switch cert := c.Certificate; {
 	case cert == nil:
-		e.Reason = fmt.Sprintf("the search ended with %d of its %d messages left over; this does not prove that there is None", c.Uncolored, len(g.Edges))
+		e.Reason = fmt.Sprintf("the search ended with %d of its %d messages left over; this does not prove that there is none", c.Uncolored, len(g.Edges))
 	case cert.Kind == coloring.Hall:
 		e.Reason = crowd(x, g, cert)
 	case cert.Kind == coloring.Count:
 		e.Reason = fmt.Sprintf("of %s the spines can carry only %s at once", among(x, g, cert), mostOn(x, cert))
 	default:
-		e.Reason = fmt.Sprintf("a search through all choices of spines for %s found None", among(x, g, cert))
+		e.Reason = fmt.Sprintf("a search through all choices of spines for %s found none", among(x, g, cert))
 	}
 	return e
 }

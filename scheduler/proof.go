@@ -54,18 +54,6 @@ func Prove(rates []float64, rounds int, route func(weight, load []float64) float
 	return best
 }
 
-// Proves is the time that weights prove for a problem. O(messages · candidates · hops).
-func (p *Problem) Proves(weight []float64) float64 {
-	all := 0.0
-	for l, w := range weight {
-		all += w * p.Links[l].Rate()
-	}
-	if all == 0 {
-		return 0
-	}
-	return p.lightest(p.Lay(), weight, make([]float64, len(weight))) / all
-}
-
 // lightest is the weight of all messages on their lightest paths, added to load.
 func (p *Problem) lightest(of *Candidates, weight, load []float64) (sum float64) {
 	for m := range p.Hosts * p.Hosts {

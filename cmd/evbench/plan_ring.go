@@ -12,6 +12,7 @@ import (
 	"evbench/internal/lists"
 	"evbench/internal/proc"
 	"evbench/internal/show"
+	"evbench/plan/promise"
 	"evbench/scheduler/order"
 	"evbench/site/engines/minmax"
 	"evbench/site/lft"
@@ -142,29 +143,20 @@ func (r *ringPlan) steps() float64 {
 }
 
 func (r *ringPlan) answer() answer.Answer {
-	f := answer.Finding{Place: answer.At}
-	given := fmt.Sprintf(" In the order given %.6g.", r.Given)
+	given := fmt.Sprintf("; in the order given %.6g", r.Given)
 	if r.Given <= r.Steps {
-		given = " So it is in the order given."
+		given = "; so it is in the order given"
 	}
-	least := "the least"
+	m := promise.Promise{Kind: promise.Ring(0), Takes: r.Steps, Least: r.least}
 	if r.Bound < r.least { // within a host blocks need no link, and a ring passes all on
-		least = fmt.Sprintf("the least of a ring of %d ranks", r.Ranks)
+		m.Kind = promise.Ring(r.Ranks)
 	}
-	took, beyond := fmt.Sprintf("%.6g", r.Steps), r.Steps > r.least*(1+1e-9)
-	switch long := fmt.Sprintf("in this order of hosts the %s takes as long as %s messages in a row", r.Collective, took); {
-	case beyond:
-		f.Place = answer.Across
-		f.Text = fmt.Sprintf("%s; whether an order between the bound of %.6g and that exists is not known.%s", long, r.least, given)
-	case r.Messages > 1 || r.Steps > r.steps():
-		f.Text = fmt.Sprintf("%s, %s.%s", long, least, given)
-	case r.Steps == 1:
-		f.Text = fmt.Sprintf("in this order of hosts each link carries one message, in one step.%s", given)
-	default:
-		f.Text = fmt.Sprintf("in this order of hosts each link carries one message: %s steps, %s.%s", took, least, given)
+	takes := fmt.Sprintf("in this order of hosts the %s takes as long as %.6g messages in a row", r.Collective, r.Steps)
+	if m.Attained() && r.Messages <= 1 && r.Steps <= r.steps() {
+		takes = fmt.Sprintf("in this order of hosts each link carries one message: %s", show.Plural(int(r.Steps), "step", "steps"))
 	}
-	e := answer.Evidence{Findings: []answer.Finding{f}, Why: append([]string{r.Why}, r.notes...)}
-	if beyond {
+	e := answer.Evidence{Findings: []answer.Finding{m.Finding(takes, given)}, Why: append([]string{r.Why}, r.notes...)}
+	if !m.Attained() {
 		e.Why = append(e.Why, fmt.Sprintf("%s carries %s at once", r.Fullest, show.Plural(r.Messages, "message", "messages")))
 	}
 	return answer.Decide(answer.Hosts, e)

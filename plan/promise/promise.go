@@ -33,6 +33,14 @@ var (
 	Ports  = Kind{of: "order over these ports", allow: "over these ports", near: 1.08}
 )
 
+// Ring is the orders of hosts of a collective, in each of which blocks are passed on in rings of so many ranks; 0: in any way.
+func Ring(ranks int) Kind {
+	if ranks == 0 {
+		return Kind{of: "order of hosts", allow: "of any order"}
+	}
+	return Kind{of: "ring", allow: fmt.Sprintf("of a ring of %d ranks", ranks), sixDigits: true}
+}
+
 // A Promise is what a plan takes, and what no plan of its kind takes less than, in one unit.
 type Promise struct {
 	Kind

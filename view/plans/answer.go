@@ -71,7 +71,10 @@ func Verified(name string, r *judge.Report) answer.Answer {
 		name = "the plan"
 	}
 	f, e := answer.Finding{Text: name + " is valid", Place: answer.At}, answer.Evidence{}
-	b := r.Bound
+	b, takes := r.Bound, show.Plural(r.Phases, "phase", "phases")
+	if r.File.Sized() {
+		takes = r.Amount(r.Duration)
+	}
 	if r.Valid && b != nil && b.Proven && !r.File.Sized() || r.File.Over != nil {
 		e.Why = proof(r)
 	}
@@ -82,14 +85,9 @@ func Verified(name string, r *judge.Report) answer.Answer {
 	case r.File.Over != nil:
 		f = verifiedOver(name, r)
 	case b == nil:
-	case r.File.Sized() && b.Proven:
-		f.Text += promised(r).Claim(r.Amount(r.Duration))
-	case r.File.Sized():
-	case r.Optimal():
-		f.Text += fmt.Sprintf(", and no plan needs fewer than its %s", show.Plural(r.Phases, "phase", "phases"))
-	case b.Proven && b.Gap > 0:
-		f.Text += fmt.Sprintf("; it has %s more than the bound of %.0f", show.Plural(int(b.Gap), "phase", "phases"), b.Value)
-	case !b.Proven:
+	case b.Proven && b.Value > 0 && (r.File.Sized() || r.Optimal() || b.Gap > 0):
+		f.Text += promised(r).Claim(takes)
+	case !b.Proven && !r.File.Sized():
 		f.Text += "; its bound was not checked"
 		if name != "the plan" { // which was read from standard input
 			e.Next = []string{answer.Typed("evbench", "verify", "--bound", name)}
