@@ -227,7 +227,8 @@ func (x *Exchange) Plan(steps int) *Plan {
 		p.Plan = balance.Make(x.Problem, steps)
 	}
 	plain, chosen := order.New(x.Problem, make([]uint8, x.Hosts*x.Hosts)), order.New(x.Problem, p.Path)
-	p.Figures = Figures{Hosts: x.Hosts, Steps: chosen.Time(p.Plan), Least: math.Ceil(x.Least().Time - 1e-6), Any: math.Ceil(x.leastOfAny() - 1e-6), Linear: plain.Time(plain.LinearShift())}
+	p.Figures = Figures{Hosts: x.Hosts, Steps: chosen.Time(p.Plan), Any: whole(x.leastOfAny()), Linear: plain.Time(plain.LinearShift())}
+	p.Least = max(p.Any, whole(x.Least().Time))
 	before, after := plain.Loads(), chosen.Loads()
 	for i, name := range x.names {
 		l := Load{name, before[2*x.Hosts+i], after[2*x.Hosts+i]}
@@ -241,22 +242,72 @@ func (x *Exchange) Plan(steps int) *Plan {
 	return p
 }
 
+// whole is a number of steps that no plan goes below.
+func whole(time float64) float64 { return math.Ceil(time - 1e-6) }
+
 // leastOfAny is a time that no choice of ports goes below: a message takes any way that is known between the switches of
-// its hosts, so messages between two switches are alike, and their number decides.
+// its hosts, so messages between two switches are alike, and their number decides. The links out of a switch, and those
+// into it, are looked at by themselves, as weights come near their share only slowly.
 func (x *Exchange) leastOfAny() float64 {
-	type flow struct {
-		messages float64
-		ways     [][]int32
+	flows, least := x.flows()
+	number, messages, links := map[int32]bool{}, map[int]float64{}, map[int]float64{}
+	for _, f := range flows {
+		for side, g := range []int{f.from, ^f.to} { // out of the one, into the other
+			if f.from == f.to {
+				continue
+			}
+			messages[g] += f.messages
+			for _, way := range f.ways {
+				if l := way[side*(len(way)-1)]; !number[l] {
+					number[l], links[g] = true, links[g]+1
+				}
+			}
+		}
 	}
+	for g := range messages {
+		least = max(least, messages[g]/links[g])
+	}
+	first := int32(2 * x.Hosts)
+	return max(least, scheduler.Prove(slices.Repeat([]float64{1}, len(x.names)), anyRounds, func(weight, load []float64) (sum float64) {
+		for _, f := range flows {
+			best, least := 0, math.Inf(1)
+			for i, way := range f.ways {
+				cost := 0.0
+				for _, l := range way {
+					cost += weight[l-first]
+				}
+				if cost < least {
+					best, least = i, cost
+				}
+			}
+			for _, l := range f.ways[best] {
+				load[l-first] += f.messages
+			}
+			sum += f.messages * least
+		}
+		return sum
+	}).Time)
+}
+
+// A flow is the messages from hosts of one switch to those of another, and the ways that are known between them.
+type flow struct {
+	from, to int
+	messages float64
+	ways     [][]int32
+}
+
+// flows also returns how many messages the busiest host sends or receives.
+func (x *Exchange) flows() (flows []flow, most float64) {
 	n, group, of := x.Hosts, x.of.groupOf(), x.Paths.(scheduler.Listed).Of
-	flows, number, hosts := []flow(nil), map[[2]int]int{}, make([]float64, 2*n)
+	number, hosts := map[[2]int]int{}, make([]float64, 2*n)
 	x.Each(func(src, dst int) {
 		hosts[src]++
 		hosts[n+dst]++
-		at, ok := number[[2]int{group[src], group[dst]}]
+		key := [2]int{group[src], group[dst]}
+		at, ok := number[key]
 		if !ok {
 			at = len(flows)
-			number[[2]int{group[src], group[dst]}], flows = at, append(flows, flow{})
+			number[key], flows = at, append(flows, flow{from: key[0], to: key[1]})
 		}
 		f := &flows[at]
 		f.messages++
@@ -266,26 +317,7 @@ func (x *Exchange) leastOfAny() float64 {
 			}
 		}
 	})
-	rates := slices.Repeat([]float64{1}, len(x.names))
-	return max(slices.Max(hosts), scheduler.Prove(rates, anyRounds, func(weight, load []float64) (sum float64) {
-		for _, f := range flows {
-			best, least := 0, math.Inf(1)
-			for i, way := range f.ways {
-				cost := 0.0
-				for _, l := range way {
-					cost += weight[int(l)-2*n]
-				}
-				if cost < least {
-					best, least = i, cost
-				}
-			}
-			for _, l := range f.ways[best] {
-				load[int(l)-2*n] += f.messages
-			}
-			sum += f.messages * least
-		}
-		return sum
-	}).Time)
+	return flows, slices.Max(hosts)
 }
 
 // anyRounds of scheduler.Prove are enough for three digits.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,8 @@ type fake struct {
 	taken                 map[int]bool // ports in use
 	end                   int          // Ctrl-C after so many rounds; 0: never
 	rounds, packets       int
-	seed                  uint64 // of the hash
+	seed                  uint64   // of the hash
+	dead                  [][2]int // cables: leaf and spine
 	gaps                  []time.Duration
 }
 
@@ -32,7 +34,12 @@ func (f *fake) hop(src, dst, port int) int {
 	if f.spray {
 		port = f.packets
 	}
-	return int(routing.Mix(9+f.seed, uint64((src*f.hosts+dst)*70000+port)) % uint64(f.spines))
+	at := int(routing.Mix(9+f.seed, uint64((src*f.hosts+dst)*70000+port)) % uint64(f.spines))
+	for slices.Contains(f.dead, [2]int{src / max(1, f.onLeaf), at}) || slices.Contains(f.dead, [2]int{dst / max(1, f.onLeaf), at}) {
+		port += 1000
+		at = int(routing.Mix(9+f.seed, uint64((src*f.hosts+dst)*70000+port)) % uint64(f.spines))
+	}
+	return at
 }
 
 func (f *fake) list() (out []Host) {

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -153,7 +152,7 @@ func (w *Ways) Plan(ctx context.Context, a bench.Asked, c scenario.Case, p *plan
 	out := *p
 	out.Over, out.Schedule, out.Routing = o, nil, c.Routing
 	if c.Routing == scenario.Ports {
-		out.Bound = scheduler.Bound{Phases: int(math.Ceil(n.x.Least().Time - 1e-6))}
+		out.Bound = scheduler.Bound{Phases: int(whole(max(n.x.leastOfAny(), n.x.Least().Time)))}
 	}
 	if c.Schedule != "" {
 		out.Schedule = scheduler.FromMessages(c.Schedule, p.Tree, false, o.messages)
