@@ -146,7 +146,9 @@ func (r *reading) suspects(e *answer.Evidence) {
 			said = true
 			e.Findings = slices.Insert(e.Findings, 1, answer.Finding{Text: c.Causes[loses].Text(c.MeasuredSec), Place: answer.At})
 		default:
-			e.Why = append(e.Why, c.called()+": "+c.Culprits())
+			if slow := c.said(r.blamed(c)); slow != "" {
+				e.Why = append(e.Why, c.called()+": "+slow)
+			}
 		}
 	}
 }

@@ -116,6 +116,10 @@ func (e *evidence) add(t *testing.T, text string, rounds int, took []float64) {
 			c.Schedule, c.Routing, c.Phases, c.Bound = word, "pinned", 16, 16
 		case word == "slow":
 			c.Causes = []attribution.Cause{{Name: "server5 or its cable to leaf1", Share: .44}}
+		case word == "stalls":
+			c.Causes = []attribution.Cause{{Name: "server0 or its cable to leaf0", AtTimes: true, Slow: 1, Pairs: 15, Share: .9}}
+		case word == "little":
+			c.Causes = []attribution.Cause{{Name: "server0 or its cable to leaf0", Share: .9}}
 		case word == "loses":
 			c.Causes = []attribution.Cause{{Name: "leaf2-spine1", Resent: 28}}
 		case word == "stood":

@@ -59,18 +59,34 @@ func CountOf(server int, waited float64, l *Load) ServerCount {
 }
 
 // Culprits says who is slow in a case, as a clause; "" for nobody.
-func (c Case) Culprits() string {
+func (c Case) Culprits() string { return c.said(c.Causes) }
+
+func (c Case) said(causes []attribution.Cause) string {
 	const mostSaid = 2
-	said := c.Causes[:min(len(c.Causes), mostSaid)]
-	return show.And(lists.Map(said, func(x attribution.Cause) string { return x.Text(c.MeasuredSec) }))
+	return show.And(lists.Map(causes[:min(len(causes), mostSaid)], func(x attribution.Cause) string { return x.Text(c.MeasuredSec) }))
 }
 
 // culprit says who is slow in a case, or else in another one of the run.
 func (r *reading) culprit(c Case) string {
 	for _, x := range append([]Case{c}, r.cases...) {
-		if slow := x.Culprits(); slow != "" {
+		if slow := x.said(r.blamed(x)); slow != "" {
 			return slow
 		}
 	}
 	return ""
+}
+
+// blamed are the causes of a case that the run can vouch for. On a machine that was disturbed itself nobody is blamed
+// who stalls at times, as all do there, or whose rate explains less than half of what the case falls short by.
+func (r *reading) blamed(c Case) []attribution.Cause {
+	if r.machine().sign == "" {
+		return c.Causes
+	}
+	short := 0.0
+	if c.PredictedEfficiency > 0 && c.MeasuredEfficiency > 0 {
+		short = 1 - c.MeasuredEfficiency/c.PredictedEfficiency
+	}
+	return lists.Filter(c.Causes, func(x attribution.Cause) bool {
+		return x.Stops > 0 || x.Loses() || !x.AtTimes && 1-x.Share >= short/2
+	})
 }
