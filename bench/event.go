@@ -45,6 +45,9 @@ type (
 		Limit    time.Duration // if Rounds is 0: no round begins that would end later
 	}
 
+	// Added: a case that the run measures beside those of Begun.
+	Added struct{ Case Planned }
+
 	// Installing: routes of the case are set.
 	Installing struct{}
 
@@ -86,6 +89,7 @@ type (
 )
 
 func (Begun) stage() string        { return "begun" }
+func (Added) stage() string        { return "added" }
 func (Installing) stage() string   { return "install" }
 func (WarmingUp) stage() string    { return "warm up" }
 func (Measuring) stage() string    { return "measure" }

@@ -40,7 +40,7 @@ func (r *runner) offeredOf(m *measured) *results.Offered {
 	return &results.Offered{
 		Load: m.Load.String(), RatePerSec: m.Load.Rate, Share: share,
 		Offered: o.Accepted + o.Refused, Complete: m.outcome.Events, Incomplete: o.Accepted - min(o.Accepted, m.outcome.Events), Refused: o.Refused,
-		DeadSec: float64(o.Refused) / m.Load.Rate, DeadTimes: o.Times, LongestSec: o.Longest.Seconds(),
+		Growth: o.Growth(), DeadSec: float64(o.Refused) / m.Load.Rate, DeadTimes: o.Times, LongestSec: o.Longest.Seconds(),
 		Latency: o.Latency.Quantiles(), Wait: o.Waited.Quantiles(), ClockErrorSec: o.ClockError.Seconds(),
 	}
 }
@@ -51,9 +51,8 @@ func addOffered(a, b *controller.Offered) *controller.Offered {
 		return b
 	}
 	sum := &controller.Offered{Latency: load.NewLatency(), Waited: load.NewLatency(), ClockError: max(a.ClockError, b.ClockError)}
-	sum.Counts = load.Counts{
-		Accepted: a.Accepted + b.Accepted, Refused: a.Refused + b.Refused, Times: a.Times + b.Times, Longest: max(a.Longest, b.Longest),
-	}
+	sum.Counts = a.Counts
+	sum.Add(b.Counts)
 	for _, x := range []*controller.Offered{a, b} { // both are of this program
 		_, _ = sum.Latency.Add(x.Latency.Bars()), sum.Waited.Add(x.Waited.Bars())
 	}

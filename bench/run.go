@@ -67,6 +67,8 @@ type runner struct {
 	manifest results.Manifest
 	checked  fabric.Checked
 	cases    []Planned
+	search   *Search         // nil: the cases are measured as they are
+	found    []results.Found // of the searches that are over
 	plan     rounds
 	began    time.Time
 	telling  sync.Mutex  // of progress
@@ -83,6 +85,9 @@ type Work struct {
 	Scenario *scenario.Scenario
 	Cases    []Planned
 	Fabric   fabric.Fabric
+	// Search, if not nil, finds the highest rate of events that each case takes without dead time: each rate that it
+	// measures is a case of its own.
+	Search *Search
 	// Ways learn the paths of messages where switches choose them by a hash; nil: nobody asks.
 	Ways Ways
 	// Open is called once all workers have joined: a run that ends before leaves no results.
@@ -96,7 +101,10 @@ type Work struct {
 // early; it is then marked.
 func Run(ctx context.Context, w Work, o Options) (results.Summary, error) {
 	s := w.Scenario
-	r := &runner{s: s, o: o, f: w.Fabric, ways: w.Ways, open: w.Open, close: w.Ended, cases: w.Cases, slow: map[string]*slowness{}, plan: rounds{Rounds: s.Rounds, seed: s.Seed, cases: len(w.Cases)}}
+	r := &runner{s: s, o: o, f: w.Fabric, ways: w.Ways, open: w.Open, close: w.Ended, cases: w.Cases, slow: map[string]*slowness{}, search: w.Search, plan: rounds{Rounds: s.Rounds, seed: s.Seed, cases: len(w.Cases)}}
+	if w.Search != nil {
+		r.plan.Rounds = scenario.Rounds{Count: 1}
+	}
 	r.o.JoinTimeout = cmp.Or(r.o.JoinTimeout, joinTimeout)
 	err := r.session(ctx, r.work)
 	if !errors.Is(err, r.sinkErr) { // a slice that could not be kept has ended the run with it
@@ -208,7 +216,7 @@ func (r *runner) work(ctx context.Context) (err error) {
 		return err
 	}
 	if err = r.begin(); err == nil {
-		err = r.all(ctx)
+		err = r.measureAll(ctx)
 	}
 	// All workers are still there: a launcher that was told to end, or one of whose ranks fails as it
 	// ends, kills this one soon after: mpirun of Open MPI 5 at once.

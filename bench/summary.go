@@ -169,7 +169,7 @@ func (r *runner) totals() (cases []results.Case, from []*measured) {
 
 // standing is the results so far, with every case estimated and judged. stopped says when a run was interrupted.
 func (r *runner) standing(complete bool, stopped string) results.Summary {
-	sum := results.Summary{Schema: results.SummarySchema, Name: r.s.Name, Complete: complete, Rounds: r.plan.done, Slices: r.slices()}
+	sum := results.Summary{Schema: results.SummarySchema, Name: r.s.Name, Complete: complete, Rounds: r.plan.done, Slices: r.slices(), Found: r.found}
 	cases, from := r.totals()
 	sum.Cases = append([]results.Case{}, cases...)
 	compared := results.Compare(sum.Cases, r.s.Answer)
@@ -181,11 +181,11 @@ func (r *runner) standing(complete bool, stopped string) results.Summary {
 		}
 		c.Judge(results.Evidence{
 			Duplicate: o.DuplicateFragments, Corrupt: o.CorruptFragments + o.StrayFragments,
-			Links: from[i].links, Slices: r.efficiencies(c.Name), ControlOff: !r.s.Control, Wrong: from[i].wrong, Bursts: r.bursts(),
+			Links: from[i].links, Slices: r.efficiencies(c.Name), ControlOff: !r.s.Control && r.search == nil, Wrong: from[i].wrong, Bursts: r.bursts(),
 		})
 	}
 	_, cables := r.s.Tree.Damage()
-	set := results.Setting{Fabric: r.f.Info(), Cables: cables, Asked: r.s.Answer, Stopped: stopped}
+	set := results.Setting{Fabric: r.f.Info(), Cables: cables, Asked: r.s.Answer, Stopped: stopped, Found: r.found}
 	if r.s.Network != nil {
 		set.Planner = schedules.PathColoring
 	}
@@ -230,7 +230,10 @@ func (r *runner) stopped(ctx context.Context, err error) string {
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		return fmt.Sprintf("the run failed after %.3g s: %s", sec, first)
 	}
-	if r.plan.Count == 0 {
+	switch {
+	case r.search != nil:
+		return fmt.Sprintf("interrupted after %d measurements, %.3g s", len(r.done), sec)
+	case r.plan.Count == 0:
 		return fmt.Sprintf("interrupted after %.3g s (--limit %s)", sec, r.plan.Limit)
 	}
 	all := lists.Sum(r.cases, func(p Planned) float64 { return float64(r.plan.Count) * p.Duration.Seconds() })

@@ -28,6 +28,7 @@ type Setting struct {
 	Cables  int      // between leaves and spines; 0: not known
 	Planner string   // the schedule that plans on this network; "": fors
 	Asked   []string // the cases that the scenario names for the answer
+	Found   []Found  // what searches for rates found
 	Stopped string   // of a run that ended early: "interrupted after 3 of 9 s"
 }
 
@@ -70,6 +71,9 @@ func NewAnswer(s Setting, cases []Case, all []Slice, compared []Comparison) *Ans
 
 // evidence returns the question of a run, what the run holds on it, and the cases that it is about.
 func (r *reading) evidence() (q answer.Question, e answer.Evidence, subjects []int) {
+	if len(r.Found) > 0 {
+		return r.searched()
+	}
 	q, e.Findings, subjects = r.asked()
 	if q != answer.Follow && q != answer.Load {
 		possible := Possible(r.cases, cmp.Or(r.Planner, schedules.FORS))

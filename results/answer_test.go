@@ -312,3 +312,37 @@ func TestAnswerOfLoads(t *testing.T) {
 		expect.Equal(t, a.Question, "Does the network take the events that a clock offers?", "question")
 	}
 }
+
+// The answer of a search for rates: what is taken of what the network can do, the machine where it was disturbed, and
+// never a rate that is in doubt.
+func TestAnswerOfSearch(t *testing.T) {
+	step := func(name string, busy float64) results.Case {
+		return results.Case{Name: name, Complete: true, Valid: true, Offered: &results.Offered{RatePerSec: 980, Offered: 3000, Complete: 3000}, Counts: results.Counts{CPUBusy: busy}}
+	}
+	healthy := results.Found{Case: "healthy", Mode: modes.Sync, TakenPerSec: 980, RefusedPerSec: 988, Finest: .01, FullPerSec: 1000, Predicted: 1000, Steps: 8, At: "healthy at 980 Hz"}
+	dead, low, open, unknown := healthy, healthy, healthy, healthy
+	dead.Case, dead.Failures, dead.TakenPerSec, dead.RefusedPerSec, dead.Predicted = "FORS", []string{"leaf0-spine0"}, 920, 928, 940
+	low.TakenPerSec, low.RefusedPerSec, low.Predicted = 800, 808, 1000
+	open.Doubt = "12 measurements were not enough: 900 Hz is taken, 988 Hz is not"
+	unknown.FullPerSec, unknown.Predicted, unknown.TakenPerSec, unknown.RefusedPerSec = 0, 0, 3300, 3320
+	for _, tt := range []struct {
+		name  string
+		found []results.Found
+		busy  float64
+		want  string
+	}{
+		{"healthy", []results.Found{healthy}, 0, "GOOD: “healthy” takes 980 Hz (±1 %) without dead time, 98 % of what this network can do."},
+		{"dead", []results.Found{healthy, dead}, 0, "GOOD: “healthy” takes 980 Hz (±1 %) without dead time, 98 % of what this network can do. With one dead cable “FORS” takes 92 %."},
+		{"low", []results.Found{low}, 0, "BAD: “healthy” takes 800 Hz (±1 %) without dead time, 80 % of what this network can do, 100 % predicted."},
+		{"disturbed", []results.Found{low}, .99, "NOT KNOWN: “healthy” takes 800 Hz (±1 %) without dead time, 80 % of what this network can do, 100 % predicted; processors were busy more than 90 % of the time: lower the rate (--rate auto)."},
+		{"disturbed, and as predicted", []results.Found{healthy}, .99, "GOOD: “healthy” takes 980 Hz (±1 %) without dead time, 98 % of what this network can do."},
+		{"open", []results.Found{open}, 0, "NOT KNOWN: “healthy” takes 980 Hz, perhaps more; 12 measurements were not enough: 900 Hz is taken, 988 Hz is not: take a longer --duration."},
+		{"no rate of links", []results.Found{unknown}, 0, "GOOD: “healthy” takes 3.3 kHz (±1 %) without dead time."},
+	} {
+		a := results.NewAnswer(results.Setting{Fabric: results.Fabric{Kind: "lab", RateBitPerSec: 1e6}, Found: tt.found}, []results.Case{step("healthy at 980 Hz", tt.busy)}, nil, nil)
+		expect.Equal(t, a.String(), tt.want, "%s", tt.name)
+		if tt.name == "healthy" {
+			expect.Equal(t, a.Why, []string{"“healthy”: 980 Hz is taken, 988 Hz is not, each twice; 100 % predicted; none of 3000 events was refused: dead time below 0.1 %, with 95 % confidence"}, "why")
+		}
+	}
+}

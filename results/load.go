@@ -21,6 +21,10 @@ type Offered struct {
 	Incomplete uint64  `json:"incomplete"` // accepted, and not built: the case ended before
 	Refused    uint64  `json:"refused"`    // they found the buffers of the sources full
 
+	// Growth is the share of the offered events by which more wait in the last quarter of the time than in the second:
+	// the buffers hold them, for a while.
+	Growth float64 `json:"growth,omitempty"`
+
 	DeadSec    float64 `json:"dead_time_s"` // that the refused events stand for at the rate of the clock
 	DeadTimes  uint64  `json:"dead_times"`  // that events were refused one after the other
 	LongestSec float64 `json:"longest_dead_time_s"`

@@ -219,6 +219,7 @@ type Summary struct {
 	Answer   *Answer `json:"answer,omitempty"`
 	Rounds   int     `json:"rounds,omitempty"` // that were begun
 	Cases    []Case  `json:"cases"`
+	Found    []Found `json:"found,omitempty"`  // the highest rates that cases take
 	Slices   []Slice `json:"slices,omitempty"` // in the order in which they were measured
 
 	rest *kept.Rest // of the document that was read

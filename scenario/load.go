@@ -76,13 +76,36 @@ func (s *Scenario) Simulable() error {
 	})
 }
 
+// Full is the rate of events, of all servers together, that the healthy network carries at the link rate; 0: not known.
+func (s *Scenario) Full() float64 {
+	if t := s.ExchangeTime(); t > 0 {
+		return float64(builder.RolesOf(s.Tree).Events()) / t.Seconds()
+	}
+	return 0
+}
+
+// SearchRates has each case offered what the healthy network carries, or the rate of the case where that is not known,
+// for a search for the rate that it takes. There is no control: nothing is held against it.
+func (s *Scenario) SearchRates() error {
+	s.Control, s.Answer = false, nil
+	return s.each(func(c *Case) error {
+		if !c.Load.On() {
+			c.Load.Arrival = load.Periodic
+		}
+		if s.Fabric.Rate > 0 || s.Fabric.AutoRate || c.Load.Rate == 0 {
+			c.Load.Rate, c.Load.Share = 0, 1
+		}
+		if err := c.mayLoad(s); err != nil {
+			return fmt.Errorf("--find-rate: %w", err)
+		}
+		return nil
+	})
+}
+
 // Offers is the rate of events that a case is offered, of all servers together, and as a share of what the healthy
 // network carries at the link rate; 0: not known, or without a load as many as that.
 func (s *Scenario) Offers(c Case) (rate, share float64) {
-	full := 0.0
-	if t := s.ExchangeTime(); t > 0 {
-		full = float64(builder.RolesOf(s.Tree).Events()) / t.Seconds()
-	}
+	full := s.Full()
 	switch {
 	case c.Load.Rate > 0 && full > 0:
 		return c.Load.Rate, c.Load.Rate / full

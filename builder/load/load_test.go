@@ -2,7 +2,9 @@ package load
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -122,5 +124,66 @@ func TestLatency(t *testing.T) {
 	expect.Equal(t, NewLatency().Quantiles(), Quantiles{}, "empty")
 	for _, bad := range [][]Bar{{{-1, 1}}, {{int64(longest) + 1, 1}}, {{1, 1 << 60}}} {
 		expect.True(t, sum.Add(bad) != nil, "%v", bad)
+	}
+}
+
+// A search over a network with a limit finds it within its steps, whatever the first guess, and beside measurements of
+// which some are wrong it finds it or says that it did not.
+func TestSearch(t *testing.T) {
+	const finest = .01
+	for seed := range uint64(400) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		limit := math.Exp(12 * random.Float64())
+		s := &Search{First: limit * (.8 + random.Float64()), Finest: finest, Most: 12}
+		wrong := float64(seed%4) / 40 // share of measurements that the machine disturbed
+		steps, disturbed := 0, 0
+		for rate, more := s.Next(); more; rate, more = s.Next() {
+			steps++
+			taken := rate <= limit
+			if taken && random.Float64() < wrong {
+				taken = false
+				disturbed++
+			}
+			s.Tell(rate, taken, min(rate, limit)*.98)
+		}
+		lo, hi := s.Limits()
+		expect.True(t, steps <= 12, "%d: %d steps", seed, steps)
+		switch {
+		case disturbed == 0:
+			expect.True(t, s.Doubt() == "" && lo <= limit && limit < hi && hi <= lo*(1+finest), "%d: %g of %g in %d steps: %g to %g, %q", seed, s.First, limit, steps, lo, hi, s.Doubt())
+		case s.Doubt() == "" && disturbed == 1: // one disturbance does not make a wrong limit known
+			expect.True(t, lo <= limit && limit < hi*(1+2*finest), "%d: %g: %g to %g", seed, limit, lo, hi)
+		}
+	}
+}
+
+// What a search says while it does not know.
+func TestSearchDoubt(t *testing.T) {
+	for _, tt := range []struct {
+		taken func(rate float64, n int) bool
+		want  string
+	}{
+		{func(float64, int) bool { return true }, "all of 12 rates were taken, the highest"},
+		{func(float64, int) bool { return false }, "none of 12 rates was taken, the lowest"},
+		{func(_ float64, n int) bool { return n%2 == 0 }, "12 measurements were not enough"},
+	} {
+		s := &Search{First: 1000, Finest: .01, Most: 12}
+		n := 0
+		for rate, more := s.Next(); more; rate, more = s.Next() {
+			s.Tell(rate, tt.taken(rate, n), rate)
+			n++
+		}
+		expect.True(t, strings.HasPrefix(s.Doubt(), tt.want), "%q; want %q", s.Doubt(), tt.want)
+	}
+}
+
+// What waits grows where more is offered than is built, before any event is refused; and not where all is built.
+func TestGrowth(t *testing.T) {
+	for _, tt := range []struct{ rate, want float64 }{{900, 0}, {990, 0}, {1020, .0196}, {1100, .0909}, {1500, .3333}} {
+		x := NewTrigger(Options{Clock: NewClock(Load{Rate: tt.rate}, 1), Room: 1 << 40, Group: 4, For: 20 * time.Second})
+		for now := time.Duration(0); !x.Over(); now += 4 * time.Millisecond { // four events
+			x.Run(now, min(x.Accepted/4*4, 4*uint64(now/(4*time.Millisecond))))
+		}
+		expect.True(t, math.Abs(x.Growth()-tt.want) < .005 && math.Abs(x.Carried()-min(1, 1000/tt.rate)) < .01, "%g: %.3f, %.3f: %v", tt.rate, x.Growth(), x.Carried(), x.Counts)
 	}
 }

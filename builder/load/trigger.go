@@ -17,6 +17,7 @@ type Trigger struct {
 	full  bool          // and events were refused
 	since time.Duration // that the first was
 
+	looked [4]bool         // in each quarter of the time
 	stamps []time.Duration // of accepted events that Take has not returned
 	Counts
 }
@@ -27,6 +28,33 @@ type Counts struct {
 	Refused  uint64
 	Times    uint64        // that events were refused one after the other
 	Longest  time.Duration // from the first of them until there was room again
+	// Fewest is the fewest accepted events that were not built, in each quarter of the clock's time; 0 of one that
+	// counts events.
+	Fewest [4]uint64
+	Left   uint64 // accepted events that were not built when its time was over
+}
+
+// Growth is the share of the offered events by which more wait in the last quarter than in the second: what the network
+// does not carry, and the buffers still hold.
+func (c Counts) Growth() float64 {
+	if c.Fewest[3] <= c.Fewest[1] {
+		return 0
+	}
+	return float64(c.Fewest[3]-c.Fewest[1]) / (float64(c.Accepted+c.Refused) / 2)
+}
+
+// Carried is the share of the offered events that were built while the clock ran.
+func (c Counts) Carried() float64 {
+	return float64(c.Accepted-min(c.Left, c.Accepted)) / max(1, float64(c.Accepted+c.Refused))
+}
+
+// Add adds what became of other events, after these.
+func (c *Counts) Add(o Counts) {
+	c.Accepted, c.Refused, c.Times, c.Longest = c.Accepted+o.Accepted, c.Refused+o.Refused, c.Times+o.Times, max(c.Longest, o.Longest)
+	c.Left += o.Left
+	for i, n := range o.Fewest {
+		c.Fewest[i] += n
+	}
 }
 
 // Dead is the share of the time in which events find no room: that of the events refused. Of a clock without order it
@@ -60,6 +88,7 @@ func NewTrigger(o Options) *Trigger {
 // rises, so that an event finds the buffers as they were when it happened.
 func (t *Trigger) Run(now time.Duration, built uint64) {
 	t.at = max(t.at, now)
+	t.look(built)
 	for t.next <= t.at && !t.Over() {
 		if t.Accepted-min(built, t.Accepted) >= t.room {
 			t.refuse()
@@ -72,6 +101,17 @@ func (t *Trigger) Run(now time.Duration, built uint64) {
 	}
 	if t.Accepted-min(built, t.Accepted) < t.room {
 		t.free(t.at)
+	}
+}
+
+// look notes how many events wait, while the clock runs.
+func (t *Trigger) look(built uint64) {
+	if t.most == 0 && t.at <= t.ends && t.ends > 0 {
+		at := min(3, int(4*float64(t.at)/float64(t.ends)))
+		t.Left = t.Accepted - min(built, t.Accepted)
+		if !t.looked[at] || t.Left < t.Fewest[at] {
+			t.looked[at], t.Fewest[at] = true, t.Left
+		}
 	}
 }
 

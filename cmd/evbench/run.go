@@ -64,6 +64,9 @@ func runAction(c *cli.Context) error {
 		defer obey(c)()
 	}
 	s, err := readNamed(c, name, c.String("fabric"))
+	if err == nil && c.Bool("find-rate") {
+		err = wrongIn(name, s.SearchRates())
+	}
 	if err == nil && s.Launch.Kind == scenario.LaunchLocal && !c.Bool("dry-run") {
 		return quietly(at, runHere(c, name, s, at, measure), 0)
 	}
@@ -238,7 +241,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 			m.describe(to)
 		}
 	}
-	_, err = bench.Run(c.Context, bench.Work{Scenario: m.scenario, Cases: m.planned, Fabric: under, Ways: ways, Open: func() (results.Sink, error) {
+	_, err = bench.Run(c.Context, bench.Work{Scenario: m.scenario, Cases: m.planned, Search: searchOf(c), Fabric: under, Ways: ways, Open: func() (results.Sink, error) {
 		var err error
 		files, err = createResults(dir, c.App.ErrWriter)
 		return files, err
@@ -253,6 +256,14 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 	}}, o)
 	bar.Terminal.End()
 	return run, err
+}
+
+// searchOf is the search for rates that --find-rate asks for; nil without it.
+func searchOf(c *cli.Context) *bench.Search {
+	if !c.Bool("find-rate") {
+		return nil
+	}
+	return &bench.Search{Latency: c.Duration("latency")}
 }
 
 // routed opens the fabric, whose links commands may take down and whose routes may be installed.

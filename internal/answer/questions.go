@@ -22,6 +22,7 @@ var (
 	Death  = Question{"What does a link cost that dies during the run?", "No case was measured."}
 	Follow = Question{"How long does a dead link cost, and how much?", "No link died while events were built."}
 	Load   = Question{"Does the network take the events that a clock offers?", "No case was measured."}
+	Knee   = Question{"Which rate of events does the network take without dead time?", "No rate was measured."}
 	Reach  = Question{"What would these plans reach?", "No case was simulated."}
 	Time   = Question{"Where did the time go?", "No case has a prediction to compare with."}
 	Near   = Question{"How far are predictions from what was measured?", "No case was measured."}

@@ -52,6 +52,8 @@ func (s *State) Take(p bench.Progress) {
 	switch e := p.Event.(type) {
 	case bench.Begun:
 		s.Manifest, s.Cases, s.Limit, s.Last = &e.Manifest, e.Cases, e.Limit, p
+	case bench.Added:
+		s.Cases = append(slices.Clip(s.Cases), e.Case)
 	case bench.Installing:
 		s.Last, s.Rates, s.slice = p, nil, p.At
 		if s.since.IsZero() {
