@@ -210,11 +210,24 @@ func (a Answer) Answer() answer.Answer {
 	return answer.Decide(answer.Host, e)
 }
 
+// lacks is what a kernel lacks that evbench paths needs: since 5.8 a connection that begins may read which switch dropped its
+// first packet. Distributions may have taken that into older ones.
+func lacks(kernel string) string {
+	var major, minor int
+	if n, err := fmt.Sscanf(kernel, "Linux %d.%d", &major, &minor); n < 2 || err != nil || major > 5 || major == 5 && minor >= 8 {
+		return ""
+	}
+	return kernel + " is older than 5.8, which tells connections what switches answer: evbench paths may find none here"
+}
+
 func (a Answer) WriteText(w io.Writer) error {
 	lines := [][]string{
 		{"host", fmt.Sprintf("%s, %s, %d cores", a.Host, a.Platform, a.Cores)},
 		{"evbench", a.Version},
 		{"clock", a.Clock.UTC().Format(time.RFC3339Nano)},
+	}
+	if lacks := lacks(a.Kernel); lacks != "" {
+		lines = append(lines, []string{"paths", lacks})
 	}
 	for _, i := range a.Interfaces {
 		state, addrs := "up", fmt.Sprint(i.Addrs)

@@ -104,3 +104,15 @@ func TestCounted(t *testing.T) {
 	servers := expect.Value(Place(tree(t, 2, 2), []string{"b", "a", "b", "b"}, nil))(t)
 	expect.Equal(t, Counted(servers), []Host{{Host: "b", Servers: 3}, {Host: "a", Servers: 1}}, "hosts counted")
 }
+
+// TestLacks: kernels before 5.8 lack what asks for paths by ports; where the version is not known nothing is said.
+func TestLacks(t *testing.T) {
+	for kernel, want := range map[string]bool{
+		"Linux 4.18.0-553.el8_10.x86_64": true, "Linux 5.7.19": true, "Linux 5.8.0": false, "Linux 5.14.0-427.el9": false, "Linux 6.18.44-fc-v595": false, "Linux": false, "linux": false, "": false,
+	} {
+		expect.Equal(t, lacks(kernel) != "", want, "%q: %q", kernel, lacks(kernel))
+	}
+	var out strings.Builder
+	expect.Must(t, Answer{Facts: Facts{Kernel: "Linux 5.4.0"}}.WriteText(&out))
+	expect.Contains(t, out.String(), "paths    Linux 5.4.0 is older than 5.8, which tells connections what switches answer: evbench paths may find none here")
+}
