@@ -67,30 +67,18 @@ func OnePathBound(t *topology.Tree, b Bound) (phases, leaf int) {
 	return phases, leaf
 }
 
-// Shares say how many bytes of each pair of leaves a fractional split puts on each
-// spine, or plane: the largest load of a link is the bound, or near it.
-type Shares struct {
-	leaves, spines int
-	x              []float64
-}
-
-// Of returns the bytes from leaf a to leaf b, by spine.
-func (s *Shares) Of(a, b int) []float64 {
-	i := (a*s.leaves + b) * s.spines
-	return s.x[i : i+s.spines : i+s.spines]
-}
-
-// MaxShares bounds leaves²·spines where fragments have sizes.
-const MaxShares = 1 << 24
+// maxShares bounds leaves²·spines where fragments have sizes.
+const maxShares = 1 << 24
 
 // BoundBytes returns the best bound proven for the sizes size(src, dst) ≥ 0 of fragments between
-// ranks of a tree, at most 2⁵³ together, and a split near it. The bound is in byte times: the time of one byte on one link.
+// ranks of a tree, at most 2⁵³ together, and a fractional split whose largest load of a link is near it: the bytes from leaf a to leaf
+// b over a spine, or plane, by (a·leaves + b)·spines + spine. The bound is in byte times: the time of one byte on one link.
 // Leaves that have bytes for each other and share no live path are a *topology.UnreachableError. The linear program equals that
 // of FORS on a tree that has each leaf twice: one sends and one receives.
-func BoundBytes(t *topology.Tree, size func(src, dst int) int64) (Bound, *Shares, error) {
+func BoundBytes(t *topology.Tree, size func(src, dst int) int64) (b Bound, shares []float64, err error) {
 	leaves, spines := t.Leaves(), t.Spines()
-	if leaves*leaves*spines > MaxShares {
-		return Bound{}, nil, fmt.Errorf("%d leaves with %d spines are more than evbench can plan for sizes (at most %d leaves²·spines)", leaves, spines, MaxShares)
+	if leaves*leaves*spines > maxShares {
+		return b, nil, fmt.Errorf("%d leaves with %d spines are more than evbench can plan for sizes (at most %d leaves²·spines)", leaves, spines, maxShares)
 	}
 	f := fattree.New(t)
 	b, between := portsAndLeaves(f, size)
@@ -99,9 +87,9 @@ func BoundBytes(t *topology.Tree, size func(src, dst int) int64) (Bound, *Shares
 		x, y := f.Leaf[apart[0]], f.Leaf[apart[1]]
 		return Bound{}, nil, &topology.UnreachableError{A: min(x, y), B: max(x, y)}
 	}
-	s := &Shares{leaves, spines, make([]float64, leaves*leaves*spines)}
-	w.Shares(b, func(from, to, spine int, bytes float64) { s.Of(from, to)[spine] = bytes })
-	return b, s, nil
+	shares = make([]float64, leaves*leaves*spines)
+	w.Shares(b, func(from, to, spine int, bytes float64) { shares[(from*leaves+to)*spines+spine] = bytes })
+	return b, shares, nil
 }
 
 // portsAndLeaves returns what the ports of servers and the live links of leaves need for bytes, and the bytes from leaf to leaf,

@@ -10,7 +10,7 @@ import (
 // then the wires of the tree (topology.Wire).
 func OfTree(t *topology.Tree, r topology.Rates) *Problem {
 	n := t.Servers()
-	p := &Problem{Hosts: n, Links: slices.Repeat([]Link{LinkOf(1)}, 2*n+t.AllWires()), Paths: NewLanes(t)}
+	p := &Problem{Hosts: n, Links: slices.Repeat([]Link{LinkOf(1)}, 2*n+t.AllWires()), Paths: newLanes(t)}
 	for _, h := range r.Hosts {
 		p.Links[h.Rank], p.Links[n+h.Rank] = HostLink(h.Share), HostLink(h.Share)
 	}
@@ -30,8 +30,8 @@ type Lanes struct {
 	wires []topology.Wire
 }
 
-// NewLanes lists the live paths of each pair of leaves.
-func NewLanes(t *topology.Tree) *Lanes {
+// newLanes lists the live paths of each pair of leaves.
+func newLanes(t *topology.Tree) *Lanes {
 	l := &Lanes{t: t, leaf: t.LeafOfRanks()}
 	for a := range t.Leaves() {
 		for b := range t.Leaves() {

@@ -140,7 +140,7 @@ func TestBoundBytesOfEqualSizes(t *testing.T) {
 				for a := range m1 {
 					for c := range m1 {
 						sum := 0.0
-						for k, x := range shares.Of(a, c) {
+						for k, x := range shares[(a*m1+c)*tr.Spines():][:tr.Spines()] {
 							if sum += x; x > 0 && (!tr.Alive(a, k) || !tr.Alive(c, k)) {
 								t.Errorf("%s without %v: leaf%d to leaf%d over dead spine%d", tr.Notation(), tr.DownNames(), a, c, k)
 							}

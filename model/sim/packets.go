@@ -363,9 +363,9 @@ func (c *packetStage) outcome() *Outcome {
 	return o
 }
 
-func (c *packetStage) counted() PacketCount {
+func (c *packetStage) counted() packetCount {
 	m := &c.e.Meter
-	x := PacketCount{
+	x := packetCount{
 		From: time.Duration(m.From / 1000), Until: time.Duration(m.Until / 1000),
 		Early: m.Early * creditFlit, Held: m.Held * creditFlit,
 	}

@@ -125,12 +125,12 @@ type Outcome struct {
 	Wires     []float64       // bytes with headers, by wire
 	samples   []results.Sample
 
-	Packets PacketCount // of the model of packets alone
+	Packets packetCount // of the model of packets alone
 }
 
-// A PacketCount is what the packet model counts beside the events. Servers count in ranks. Bytes
+// A packetCount is what the packet model counts beside the events. Servers count in ranks. Bytes
 // are those of packets, headers of fragments included.
-type PacketCount struct {
+type packetCount struct {
 	// Received are the bytes that came to each server from From to Until: all of Duration but the
 	// first third, in which buffers and queues fill.
 	Received    []int64
@@ -147,13 +147,13 @@ type PacketCount struct {
 }
 
 // Share returns the share of its link that each server received in the window.
-func (c *PacketCount) Share(bitPerSec float64) []float64 {
+func (c *packetCount) Share(bitPerSec float64) []float64 {
 	return lists.Map(c.Received, func(n int64) float64 { return float64(n) * 8 / bitPerSec / (c.Until - c.From).Seconds() })
 }
 
 // Late returns the time within which that share of the events was built, by nearest rank; 0 without
 // events.
-func (c *PacketCount) Late(share float64) time.Duration {
+func (c *packetCount) Late(share float64) time.Duration {
 	if len(c.Took) == 0 {
 		return 0
 	}

@@ -100,7 +100,7 @@ func (s *state) assign(o *state) {
 }
 
 // newLister prepares schedules of a window. until says when each wire is free; nil: at 0.
-func newLister(t *topology.Tree, window []*Matrix, bound int64, shares *scheduler.Shares, until []int64) *lister {
+func newLister(t *topology.Tree, window []*Matrix, bound int64, shares []float64, until []int64) *lister {
 	s, leaves, spines := t.Servers(), t.Leaves(), t.Spines()
 	l := &lister{
 		tree: t, window: window, layers: window, servers: s, spines: spines, bound: bound, until: until,
@@ -151,15 +151,15 @@ func newLister(t *topology.Tree, window []*Matrix, bound int64, shares *schedule
 }
 
 // share frees the live links, and notes the planned load of each.
-func (l *lister) share(shares *scheduler.Shares) {
+func (l *lister) share(shares []float64) {
 	t, leaves, spines := l.tree, l.tree.Leaves(), l.spines
+	l.fresh.quota = shares
 	for a := range leaves {
 		load := [2][]float64{make([]float64, spines), make([]float64, spines)}
 		for b := range leaves {
-			l.fresh.quota = append(l.fresh.quota, shares.Of(a, b)...)
 			for k := range spines {
-				load[0][k] += shares.Of(a, b)[k]
-				load[1][k] += shares.Of(b, a)[k]
+				load[0][k] += shares[(a*leaves+b)*spines+k]
+				load[1][k] += shares[(b*leaves+a)*spines+k]
 			}
 		}
 		for k := range spines {

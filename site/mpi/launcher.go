@@ -18,8 +18,8 @@ type Launcher int
 
 var versionLine = regexp.MustCompile(`\((?:Open MPI|OpenRTE)\) (\d+)\.`)
 
-// LauncherOf reads what mpirun --version prints. It returns 0 for launchers that are not Open MPI's.
-func LauncherOf(version string) Launcher {
+// launcherOf reads what mpirun --version prints. It returns 0 for launchers that are not Open MPI's.
+func launcherOf(version string) Launcher {
 	m := versionLine.FindStringSubmatch(version)
 	if m == nil {
 		return 0
@@ -39,7 +39,7 @@ func FindLauncher(ctx context.Context, command ...string) (Launcher, error) {
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &said, &said, time.Second
 	err := cmd.Run()
-	if l := LauncherOf(said.String()); l != 0 {
+	if l := launcherOf(said.String()); l != 0 {
 		return l, nil
 	}
 	if err != nil {

@@ -27,7 +27,7 @@ func TestLauncherOptions(t *testing.T) {
 		{"mpirun (Open MPI) 10.0.0rc1", all, "--bind-to none --mca btl_tcp_if_include 10.1.0.0/16 --prtemca prte_if_include 10.1.0.0/16 --prtemca plm ssh --prtemca plm_ssh_agent /a" +
 			" --prtemca prte_launch_agent /d --prtemca prte_tmpdir_base /s"},
 	} {
-		got := strings.Join(LauncherOf(tt.version+"\n\nReport bugs to\n").Options(tt.needs), " ")
+		got := strings.Join(launcherOf(tt.version+"\n\nReport bugs to\n").Options(tt.needs), " ")
 		expect.Equal(t, got, tt.want, "%s %+v", tt.version, tt.needs)
 	}
 }

@@ -26,7 +26,7 @@ type Summary struct {
 	Roots        []string `json:"roots"`
 	RootsGiven   bool     `json:"roots_given"`
 	Dead         []string `json:"dead"`
-	LIDs         UsedLIDs `json:"lids"`
+	LIDs         usedLIDs `json:"lids"`
 	Isolated     []string `json:"isolated"`
 	Warnings     []string `json:"warnings"`
 }
@@ -37,8 +37,8 @@ type Level struct {
 	Switches int `json:"switches"`
 }
 
-// UsedLIDs are the LIDs of the nodes.
-type UsedLIDs struct {
+// usedLIDs are the LIDs of the nodes.
+type usedLIDs struct {
 	Used     int `json:"used"`
 	Last     int `json:"last"`
 	Capacity int `json:"capacity"`
@@ -88,7 +88,7 @@ func (r *Summary) warn(format string, args ...any) {
 }
 
 func (r *Summary) countLIDs(n *Network) {
-	r.LIDs = UsedLIDs{Last: n.MaxLID(), Capacity: maxLID}
+	r.LIDs = usedLIDs{Last: n.MaxLID(), Capacity: maxLID}
 	least, without := 0, 0
 	for v := range Node(n.Nodes() + n.Others()) {
 		i := n.Info(v)

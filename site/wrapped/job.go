@@ -42,11 +42,11 @@ type Job struct {
 	net   *network.Network
 }
 
-// NewJob plans the exchange of all hosts, over one path from a leaf, or in three levels a pod, to a
+// newJob plans the exchange of all hosts, over one path from a leaf, or in three levels a pod, to a
 // host, so that tables with one entry for a destination can hold the paths. whole and net are a
 // tree of two or three levels with and without the dead parts; slow cables are planned as evbench plan does. A host without a live path is an
 // error.
-func NewJob(whole, net *network.Network, hosts []Host) (*Job, error) {
+func newJob(whole, net *network.Network, hosts []Host) (*Job, error) {
 	full, err := network.TreeOf(whole)
 	if err != nil {
 		return nil, err

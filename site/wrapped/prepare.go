@@ -98,7 +98,7 @@ func Prepare(ctx context.Context, o Options, s *Session, r *Report) error {
 	if o.Order != nil {
 		return ordered(o, s, r, hosts)
 	}
-	j, err := NewJob(o.Source.Whole, o.Source.Net, hosts)
+	j, err := newJob(o.Source.Whole, o.Source.Net, hosts)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.Network, err)
 	}
