@@ -54,7 +54,7 @@ test-slurm: build
 test-rdma:
 	GO='$(GO)' scripts/test-rdma
 
-# Faults in a lab that ssh reaches, and whom run names; root. FAULTS='stop cpu' only those.
+# Faults in a lab, and whom run names. FAULTS='seed:1-20 stop:server9:2' sets those; scripts/culprits --help.
 culprits: build
 	scripts/culprits $(FAULTS)
 

@@ -279,12 +279,12 @@ func (s *search) slow(i int) bool {
 
 // atTimes reports whether the excess of a pair is that of single messages. Files of older versions do not tell.
 func (s *search) atTimes(i int) (single, known bool) {
-	p := s.Pairs[i]
-	if p.Longest == 0 || p.Messages < 2 {
+	p, n := s.Pairs[i], float64(s.Pairs[i].Messages)
+	if p.Longest == 0 || n < 2 {
 		return false, false
 	}
-	usual := p.Sec / (1 + s.excess[i]) / float64(p.Messages)
-	return p.Longest-usual >= 0.5*(p.Sec-usual*float64(p.Messages)), true
+	usual := p.Sec / (1 + s.excess[i]) / n
+	return p.Longest-usual >= max(0.5, 1.5/n)*(p.Sec-usual*n), true // of few messages each has a large part
 }
 
 // fits reports whether the pairs of a candidate look as if it were the cause: most of them are slower, within the

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"evbench/testing/expect"
+	"evbench/testing/need"
+)
+
+// Of faults in a lab the first sentence of run names who it is and nobody else, of none nobody. Beside other tests it may say
+// that the machine disturbed the run; that somebody else is slow it may never.
+func TestCulprits(t *testing.T) {
+	need.Programs(t, "lab", "ip", "tc")
+	dir := t.TempDir()
+	self := expect.Value(os.Executable())(t)
+	expect.Must(t, os.Symlink(self, filepath.Join(dir, "evbench")))
+	t.Setenv("EVBENCH", filepath.Join(dir, "evbench"))
+	t.Setenv("SEC", "8")
+	verdict := regexp.MustCompile(`(?m)^\S+ +\| (\S+) +\| (.*)$`)
+	for _, fault := range []string{"none", "both:server5:leaf1:40", "rate:leaf1:spine3:40", "stop:server14:.1"} {
+		said := ""
+		for range 3 { // a busy machine may hide whom a run shows that follows
+			code, out, errs := capture(t, dir, expect.Value(filepath.Abs("../../scripts/culprits"))(t), "culprits", fault)
+			found := verdict.FindStringSubmatch(out)
+			expect.MustTrue(t, code == exitDone && found != nil, "%s: ended with %d: %s%s", fault, code, out, errs)
+			t.Log(found[0])
+			if said = found[1]; said != "nobody" {
+				break
+			}
+		}
+		expect.True(t, said == "right" || said == "doubted", "%s: %s", fault, said)
+	}
+}
