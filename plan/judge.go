@@ -29,7 +29,7 @@ func (p *Plan) Judge() error {
 	if err := p.writeText(&file, proof); err != nil {
 		return err
 	}
-	f, err := judge.Read(&file)
+	f, err := judge.Read(&file, p.Routing)
 	if err != nil {
 		return fmt.Errorf("the judge cannot read the plan: %w", err)
 	}

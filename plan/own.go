@@ -14,7 +14,7 @@ import (
 // ReadOwn is Read of a plan that somebody wrote to have it measured: a complete exchange whose messages may
 // meet on links, also over the paths that it chooses.
 func ReadOwn(r io.Reader, x routing.Engines) (*Plan, error) {
-	f, err := judge.Read(r)
+	f, err := judge.Read(r, x.Names()...)
 	switch {
 	case err != nil:
 		return nil, err

@@ -30,7 +30,7 @@ func ReadAtMost(r io.Reader, messages int, x routing.Engines) (*Plan, error) {
 	if messages < memory/judge.MessageBytes {
 		memory = messages * judge.MessageBytes
 	}
-	f, err := judge.ReadWithin(r, memory)
+	f, err := judge.ReadWithin(r, memory, x.Names()...)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,8 @@ import (
 	"evbench/topology"
 )
 
-// An Engine makes the tables of a tree. Where partial, servers whose leaves share no live spine get
+// An Engine makes the tables of a tree: all entries of all switches (Tables.Set), by which every message arrives over live links and no
+// route returns (Tables.Walk); plans and runs check that. The same tree, with its dead links, gets the same tables. Where partial, servers whose leaves share no live spine get
 // no route to each other; else an engine that joins them through a third leaf returns an error.
 type Engine struct {
 	Name   string

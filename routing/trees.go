@@ -2,8 +2,8 @@
 // a given routing engine?
 //
 // It holds the rules that plans use on trees (TreeTables), the tables, and checks of them: reach,
-// loops, dead links, link loads. Other engines register themselves, as drivers do with
-// database/sql: site/engines has those for networks of any shape.
+// loops, dead links, link loads. Main hands in other engines (Engines): site/engines has those for
+// networks of any shape.
 package routing
 
 import (

@@ -28,7 +28,9 @@ func verifyAction(c *cli.Context) error {
 	} else if is {
 		return verifyRing(c, name, text)
 	}
-	f, err := opened(name, func(r io.Reader) (*judge.File, error) { return judge.ReadWithin(r, host.Room(1)) })
+	f, err := opened(name, func(r io.Reader) (*judge.File, error) {
+		return judge.ReadWithin(r, host.Room(1), known.Engines.Names()...)
+	})
 	if err != nil {
 		return usagef("%s: %w", name, err)
 	}

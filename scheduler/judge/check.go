@@ -73,7 +73,7 @@ func newJudge(f *File, o Options) *judge {
 		tree: f.Tree, over: f.Over, file: f, opt: o,
 		Report: &Report{Findings: newFindings(o), File: f, Servers: s, Messages: len(f.Messages)},
 		met:    make([]uint64, (s*s+63)/64), reads: make([]bool, s), builds: make([]bool, s),
-		spines: routings[f.Routing],
+		spines: kindOf(f.Routing),
 	}
 	if f.sized {
 		j.sort()

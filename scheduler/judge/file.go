@@ -183,6 +183,14 @@ var routings = map[string]routeKind{
 	"ftree-to-opensm-minhop": onePerDestination,
 }
 
+// kindOf is the kind of a routing that was read. Of those that were handed in it is the strictest of tables.
+func kindOf(routing string) routeKind {
+	if kind, ok := routings[routing]; ok {
+		return kind
+	}
+	return onePerDestination
+}
+
 const routingNames = "pinned, none, ftree, minhop, spread, ecmp, spray, adaptive, opensm-minhop, updn, updn-scatter, dnup, " +
 	"dmodk, dmodc, dmodc-downcost, sssp, dfsssp, qft, ftree-to-opensm-minhop"
 
@@ -194,12 +202,15 @@ const (
 )
 
 // Read reads a plan file of any form, packed with gzip or not. An error names the line and the reason. A wrong
-// plan is not an error of Read; Check reports it.
-func Read(r io.Reader) (*File, error) { return ReadWithin(r, math.MaxInt) }
+// plan is not an error of Read; Check reports it. Engines are routings beside those known here, whose tables take one path from a leaf to
+// each destination.
+func Read(r io.Reader, engines ...string) (*File, error) {
+	return ReadWithin(r, math.MaxInt, engines...)
+}
 
 // ReadWithin is Read for what reading and judging can do with so many bytes of memory. A small file can stand for many
 // messages.
-func ReadWithin(r io.Reader, memory int) (*File, error) {
+func ReadWithin(r io.Reader, memory int, engines ...string) (*File, error) {
 	in, err := newInput(r)
 	if err != nil {
 		return nil, fmt.Errorf("read plan: %w", err)
@@ -210,7 +221,7 @@ func ReadWithin(r io.Reader, memory int) (*File, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read plan: %w", err)
 	}
-	return newReader(in, memory).read()
+	return newReader(in, memory, engines).read()
 }
 
 // canonical returns the messages by phase, source, destination and path: the same slice if it is

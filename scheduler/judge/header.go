@@ -34,6 +34,8 @@ type header struct {
 	slow        []string // a server or a link, and its share of the link rate
 	hosts       []string // the number of a server, and its host
 
+	engines []string // routings that were handed in
+
 	// where names the place of a key in the file, for errors.
 	where func(key string) string
 }
@@ -89,7 +91,7 @@ func (h *header) times(f *File) (err error) {
 
 // ofTree reads what only plans of trees state.
 func (h *header) ofTree(f *File) (err error) {
-	if _, ok := routings[f.Routing]; !ok {
+	if _, ok := routings[f.Routing]; !ok && !slices.Contains(h.engines, f.Routing) {
 		return h.wrong("routing", "no routing %q; there are %s", f.Routing, routingNames)
 	}
 	if f.sized && f.Routing != "pinned" {

@@ -27,8 +27,9 @@ type reader struct {
 	path  pathForm
 }
 
-func newReader(in *input, memory int) *reader {
+func newReader(in *input, memory int, engines []string) *reader {
 	r := &reader{input: in, room: memory, at: map[string]int{}}
+	r.h.engines = engines
 	r.h.where = func(key string) string { return fmt.Sprintf("line %d", r.at[key]) }
 	r.file.stated = map[string]string{}
 	return r

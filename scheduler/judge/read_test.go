@@ -213,3 +213,17 @@ func TestReadErrorsFarIn(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A routing that is not known is refused, unless it is handed in: then its tables take one path from a leaf to each destination.
+func TestReadEngines(t *testing.T) {
+	text := func(spine string) string {
+		return head + "# schedule mine\n# routing mine\n0 0 2 0\n1 1 2 " + spine + "\n"
+	}
+	expect.Error(t, expect.Err(judge.Read(strings.NewReader(text("0")))), `line 4: no routing "mine"`)
+	for spine, differs := range map[string]bool{"0": false, "1": true} {
+		f := expect.Value(judge.Read(strings.NewReader(text(spine)), "theirs", "mine"))(t)
+		r := judge.Check(f, judge.Options{First: 100, AllowContention: true})
+		found := slices.ContainsFunc(r.Offences, func(o judge.Offence) bool { return o.Kind == judge.Inconsistent })
+		expect.Equal(t, found, differs, "two spines of a table entry, %s", spine)
+	}
+}

@@ -22,6 +22,7 @@ type Words struct {
 	Partial              bool   // the whole rows of a run that has not ended
 	Rate, Size           string // of links; of a message
 	Sizes                string // file: what ranks send each other
+	More                 []foreign.Format
 }
 
 // Read sets Hosts, Rate and Result of an input that has its network. file returns the content of a
@@ -162,9 +163,9 @@ func (w Words) agree(h network.Job, in *Input) error {
 }
 
 func (w Words) result(in *Input, file func(name string) ([]byte, error), addresses map[string]string) (err error) {
-	o := foreign.Options{Addresses: addresses, Format: w.Format, Case: w.Case, Sized: w.Sizes != "", Partial: w.Partial}
-	if !slices.Contains(foreign.Formats(), o.Format) {
-		return fmt.Errorf("--format %q: there are %s", o.Format, strings.Join(foreign.Formats(), ", "))
+	o := foreign.Options{Addresses: addresses, Format: w.Format, More: w.More, Case: w.Case, Sized: w.Sizes != "", Partial: w.Partial}
+	if names := foreign.Formats(w.More...); !slices.Contains(names, o.Format) {
+		return fmt.Errorf("--format %q: there are %s", o.Format, strings.Join(names, ", "))
 	}
 	if w.Size != "" {
 		size := w.Size

@@ -69,6 +69,7 @@ func (r *Result) note(format string, a ...any) { r.Notes = append(r.Notes, fmt.S
 // Options choose among several results of one output.
 type Options struct {
 	Format string // one of Formats; "" or Auto finds it
+	More   []Format
 	Size   int64  // bytes from a rank to another; 0: the largest measured
 	Case   string // of our own results; "": the only one that is not a control
 	Sized  bool   // the time of a call needs no Size: messages have sizes of their own
@@ -88,15 +89,20 @@ const (
 	Number = "number"
 )
 
-// A format is the output of a program: how to recognise it and read it. The first recognised format
-// counts.
-type format struct {
-	name string
-	is   func(data []byte) bool
-	read func(data []byte, o Options) (*Result, error)
+// A Format is the output of a program. Main hands in those that this package does not have, in Options.More; it keeps these promises:
+//   - Is tells its outputs from all others by their content. The first Format that recognises an output reads it, those of More before
+//     ours.
+//   - Read returns one measurement: What, and a time with its Bytes, a HostRate, an Efficiency or Pairs, in the units of Result. Output that
+//     is cut, of a run that did not end, or of several results of which Options chooses none, is an error that names the line; a count
+//     that the output does not state stays 0.
+//   - Both are pure: bytes in, numbers out. Colours of a terminal and labels of a launcher were taken off before.
+type Format struct {
+	Name string
+	Is   func(data []byte) bool
+	Read func(data []byte, o Options) (*Result, error)
 }
 
-var formats = []format{
+var formats = []Format{
 	{OSU, osuTitle.Match, readOSU},
 	{"imb", containing(imbTitle), readIMB},
 	{"mpigraph", containing(mpiGraphTitle), readMPIGraph},
@@ -131,11 +137,11 @@ func containing(text string) func([]byte) bool {
 	return func(data []byte) bool { return bytes.Contains(data, []byte(text)) }
 }
 
-// Formats are the names that Options.Format takes.
-func Formats() []string {
+// Formats are the names that Options.Format takes, with those handed in.
+func Formats(more ...Format) []string {
 	names := []string{Auto}
-	for _, f := range formats {
-		names = append(names, f.name)
+	for _, f := range slices.Concat(more, formats) {
+		names = append(names, f.Name)
 	}
 	return names
 }
@@ -154,18 +160,18 @@ func Read(data []byte, o Options) (*Result, error) {
 	log := []byte(blanks.Replace(string(colours.ReplaceAll(data, nil))))
 	data, labels := unlabelled(log)
 	name, data, whole := collective(data)
-	f, err := formatOf(data, o.Format)
+	f, err := formatOf(data, o)
 	if err != nil {
 		return nil, err
 	}
-	r, err := f.read(data, o)
+	r, err := f.Read(data, o)
 	if err != nil && name != "" {
 		err = errors.New(programs.ReplaceAllString(err.Error(), name))
 	}
 	if r == nil || err != nil {
 		return nil, err
 	}
-	r.Format = f.name
+	r.Format = f.Name
 	r.of(name, whole)
 	r.said(log)
 	if labels {
@@ -178,17 +184,17 @@ func Read(data []byte, o Options) (*Result, error) {
 }
 
 // formatOf returns the format of a name, or the first that recognises the output.
-func formatOf(data []byte, name string) (*format, error) {
-	auto := name == "" || name == Auto
-	for i, f := range formats {
-		if auto && f.is(data) || f.name == name {
-			return &formats[i], nil
+func formatOf(data []byte, o Options) (f Format, err error) {
+	auto := o.Format == "" || o.Format == Auto
+	for _, f := range slices.Concat(o.More, formats) {
+		if auto && f.Is(data) || f.Name == o.Format {
+			return f, nil
 		}
 	}
 	if !auto {
-		return nil, fmt.Errorf("format %q: there are %s", name, strings.Join(Formats(), ", "))
+		return f, fmt.Errorf("format %q: there are %s", o.Format, strings.Join(Formats(o.More...), ", "))
 	}
-	return nil, cmp.Or(other(data), fmt.Errorf("this is none of the outputs that are read (%s): run one of these, %s", strings.Join(Formats()[1:], ", "), givenNumber))
+	return f, cmp.Or(other(data), fmt.Errorf("this is none of the outputs that are read (%s): run one of these, %s", strings.Join(Formats(o.More...)[1:], ", "), givenNumber))
 }
 
 func isJSON(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) }
