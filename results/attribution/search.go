@@ -165,7 +165,7 @@ const (
 
 // resends is the gain of the numbers of segments. A part of it counts, since losses come in bursts.
 func resends(in, all sum) float64 {
-	const leastResent, times, independent = 4, 4, 0.7
+	const leastResent, times, independent = 6, 4, 0.7
 	out := all.less(in)
 	if in.x < leastResent || in.n < leastPairs || out.n < leastPairs || in.mean() < times*out.mean() {
 		return 0
