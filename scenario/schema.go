@@ -10,10 +10,7 @@ import (
 // quotes.
 type shape map[string]any
 
-// Schema returns the JSON Schema (draft 2020-12) of scenarios, for editors.
-func Schema() ([]byte, error) { return Files{}.Schema() }
-
-// Schema is Schema with the names that Networks and Engines have.
+// Schema returns the JSON Schema (draft 2020-12) of scenarios, for editors, with the names that Networks and Engines have.
 func (x Files) Schema() ([]byte, error) {
 	s := object(topFields(&top{Scenario: &Scenario{networks: x.Networks, Engines: x.Engines}}), "topology")
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strconv"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -106,7 +107,7 @@ func sprayingOptions(c *cli.Context) (o tables.SprayingOptions, err error) {
 	o = tables.SprayingOptions{
 		Tree: t, Draws: c.Int("draws"), Round: c.Duration("round"), Jitter: time.Microsecond, Barrier: barrier.Tournament,
 		Exchanges: c.Float64("exchanges"), Seed: c.Uint64("seed"), Ways: tables.Ways(),
-		Dead: cmdline.Numbers(c, "dead"), Buffers: cmdline.Numbers(c, "buffers"), Lanes: cmdline.Numbers(c, "lanes"),
+		Dead: numbers(c, "dead"), Buffers: numbers(c, "buffers"), Lanes: numbers(c, "lanes"),
 		BitPerSec: float64(cmdline.Rate(c, "rate")), Fragment: int(cmdline.Size(c, "fragment")),
 	}
 	x := scenario.DefaultLossless() // switches and cables as in scenarios with only fabric.lossless
@@ -119,4 +120,13 @@ func sprayingOptions(c *cli.Context) (o tables.SprayingOptions, err error) {
 		o.Progress = func(work string) { fmt.Fprintln(c.App.ErrWriter, work) }
 	}
 	return o, nil
+}
+
+// numbers are the values of a flag of type numbers, which was checked.
+func numbers(c *cli.Context, name string) (all []int) {
+	for _, text := range cmdline.Names(c, name) {
+		n, _ := strconv.Atoi(text)
+		all = append(all, n)
+	}
+	return all
 }

@@ -118,15 +118,6 @@ func Names(c *cli.Context, name string) (names []string) {
 	return names
 }
 
-// Numbers are the values of a flag of type numbers.
-func Numbers(c *cli.Context, name string) (numbers []int) {
-	for _, text := range Names(c, name) {
-		n, _ := strconv.Atoi(text)
-		numbers = append(numbers, n)
-	}
-	return numbers
-}
-
 // listed checks names, numbers, or the words of a command.
 func listed(name, kind string) check {
 	return func(c *cli.Context) error {
