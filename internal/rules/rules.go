@@ -28,7 +28,11 @@ func Parse(line string) Rule {
 			if at := strings.IndexAny(with, ",:;"); at >= 0 {
 				with, reason = with[:at], with[at:]
 			}
-			return Rule{strings.Fields(names), verb, with, reason, strings.Split(with, " or ")}
+			r := Rule{strings.Fields(names), verb, with, reason, strings.Split(with, " or ")}
+			if slices.ContainsFunc(r.alternatives, func(one string) bool { return strings.Contains(one, " ") }) {
+				break // names without an "or" between them
+			}
+			return r
 		}
 	}
 	panic("rules: no rule: " + line)
