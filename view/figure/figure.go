@@ -90,6 +90,7 @@ var kinds = []kind{
 	{"pairs", "Throughput between pairs of servers", pairs},
 	{"tree", "Load of links", tree},
 	{"waits", "Barrier wait against transfer", waits},
+	{"load", "Dead time and latency over offered load", offered},
 }
 
 func Names() []string { return lists.Map(kinds, func(k kind) string { return k.name }) }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/builder/load"
 	"evbench/results"
 	"evbench/testing/expect"
 	"evbench/view/figure"
@@ -37,6 +38,13 @@ func small(t *testing.T) figure.Source {
 			if src != dst {
 				s.Run.Pairs = append(s.Run.Pairs, results.PairCount{Case: "unsync", Src: src, Dst: dst, Bytes: uint64(1e6 * (i + 1)), Sec: 2})
 			}
+		}
+	}
+	for i := range s.Run.Summary.Cases {
+		x := float64(i + 1)
+		s.Run.Summary.Cases[i].Offered = &results.Offered{
+			Load: "80 %, poisson", RatePerSec: 1000 * x, Share: .4 * x, Offered: 1000, Complete: 1000 - 50*uint64(i), Refused: 50 * uint64(i),
+			Latency: load.Quantiles{P50: .01 * x, P99: .02 * x, P999: .03 * x, Max: .04 * x},
 		}
 	}
 	return s
@@ -69,7 +77,7 @@ func TestData(t *testing.T) {
 // something on it.
 func TestDrawn(t *testing.T) {
 	s := small(t)
-	panels := map[string]int{"efficiency": 1, "rounds": 2, "throughput": 1, "timeline": 3, "failover": 3, "servers": 3, "pairs": 3, "tree": 3, "waits": 1}
+	panels := map[string]int{"efficiency": 1, "rounds": 2, "throughput": 1, "timeline": 3, "failover": 3, "servers": 3, "pairs": 3, "tree": 3, "waits": 1, "load": 2}
 	for _, name := range figure.Names() {
 		f := build(t, name, s)
 		expect.True(t, len(f.Panels) == panels[name] && f.Title != "" && f.Caption != "" && f.Missing == "",

@@ -231,7 +231,7 @@ func viewOf(index int, in Input) (runView, error) {
 			v.Figures = append(v.Figures, treeFigure(index, in.Source))
 			continue
 		}
-		if name == "failover" && !in.Source.HasFailovers() || name == "rounds" && in.Source.Run.Summary.Slices == nil {
+		if name == "failover" && !in.Source.HasFailovers() || name == "rounds" && in.Source.Run.Summary.Slices == nil || name == "load" && !in.Source.HasLoads() {
 			continue
 		}
 		f, err := figure.Build(name, in.Source)

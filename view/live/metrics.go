@@ -65,8 +65,28 @@ var caseMetrics = sync.OnceValue(func() []caseMetric {
 			func(c results.Case) (float64, bool) { return c.RatioToControl, c.RatioToControl > 0 }},
 		{desc("case_valid", "Whether nothing about the case is wrong: 0 or 1.", "case"), prometheus.GaugeValue,
 			func(c results.Case) (float64, bool) { return number(c.Valid), true }},
-	}, countMetrics()...)
+	}, append(loadMetrics(), countMetrics()...)...)
 })
+
+// loadMetrics are those of cases that a clock offers events.
+func loadMetrics() []caseMetric {
+	of := func(name, help string, kind prometheus.ValueType, value func(*results.Offered) float64) caseMetric {
+		return caseMetric{desc(name, help, "case"), kind, func(c results.Case) (float64, bool) {
+			if c.Offered == nil {
+				return 0, false
+			}
+			return value(c.Offered), true
+		}}
+	}
+	return []caseMetric{
+		of("case_offered_events_total", "Events that a clock offered.", prometheus.CounterValue, func(o *results.Offered) float64 { return float64(o.Offered) }),
+		of("case_refused_events_total", "Offered events that found the buffer of a source full.", prometheus.CounterValue, func(o *results.Offered) float64 { return float64(o.Refused) }),
+		of("case_dead_time_seconds_total", "Time that the refused events stand for.", prometheus.CounterValue, func(o *results.Offered) float64 { return o.DeadSec }),
+		of("case_latency_p50_seconds", "Median of the time from an event to its last fragment.", prometheus.GaugeValue, func(o *results.Offered) float64 { return o.Latency.P50 }),
+		of("case_latency_p99_seconds", "Time from an event to its last fragment that 1 % of the events exceed.", prometheus.GaugeValue, func(o *results.Offered) float64 { return o.Latency.P99 }),
+		of("case_latency_p999_seconds", "The same for 0.1 %.", prometheus.GaugeValue, func(o *results.Offered) float64 { return o.Latency.P999 }),
+	}
+}
 
 // countMetrics returns the count metrics of a case, named after their columns.
 func countMetrics() (all []caseMetric) {

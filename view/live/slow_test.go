@@ -1,10 +1,12 @@
 package live
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"evbench/builder/load"
 	"evbench/results"
 	"evbench/results/attribution"
 	"evbench/testing/expect"
@@ -14,10 +16,8 @@ import (
 func TestMetricOfSlow(t *testing.T) {
 	causes := []attribution.Cause{{Name: "server5 or its cable to leaf1", Share: .5}}
 	s := &State{Manifest: &results.Manifest{}, Summary: results.Summary{Cases: []results.Case{{Name: "sync", Causes: causes}}}}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collector{func() *State { return s }})
 	found := 0
-	for _, f := range expect.Value(registry.Gather())(t) {
+	for _, f := range expect.Value(registryOf(s).Gather())(t) {
 		if f.GetName() == "evbench_case_slow_ratio" {
 			found++
 			m := f.Metric[0]
@@ -25,4 +25,28 @@ func TestMetricOfSlow(t *testing.T) {
 		}
 	}
 	expect.Equal(t, found, 1, "metrics")
+}
+
+// What a clock offers is metrics; a case without one has none of them.
+func TestMetricsOfLoad(t *testing.T) {
+	o := &results.Offered{Offered: 100, Complete: 90, Refused: 10, DeadSec: .5, Latency: load.Quantiles{P50: .01, P99: .02, P999: .03}}
+	s := &State{Manifest: &results.Manifest{}, Summary: results.Summary{Cases: []results.Case{{Name: "loaded", Offered: o}, {Name: "plain"}}}}
+	want := map[string]float64{
+		"offered_events_total": 100, "refused_events_total": 10, "dead_time_seconds_total": .5,
+		"latency_p50_seconds": .01, "latency_p99_seconds": .02, "latency_p999_seconds": .03,
+	}
+	for _, f := range expect.Value(registryOf(s).Gather())(t) {
+		if v, ok := want[strings.TrimPrefix(f.GetName(), "evbench_case_")]; ok {
+			m := f.Metric[0]
+			expect.True(t, len(f.Metric) == 1 && m.GetGauge().GetValue()+m.GetCounter().GetValue() == v && m.Label[0].GetValue() == "loaded", "%v; want %g", f, v)
+			delete(want, strings.TrimPrefix(f.GetName(), "evbench_case_"))
+		}
+	}
+	expect.Equal(t, len(want), 0, "metrics that are missing")
+}
+
+func registryOf(s *State) *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collector{func() *State { return s }})
+	return registry
 }
