@@ -40,7 +40,7 @@ func (r *runner) offeredOf(m *measured) *results.Offered {
 	return &results.Offered{
 		Load: m.Load.String(), RatePerSec: m.Load.Rate, Share: share,
 		Offered: o.Accepted + o.Refused, Complete: m.outcome.Events, Incomplete: o.Accepted - min(o.Accepted, m.outcome.Events), Refused: o.Refused,
-		Growth: o.Growth(), DeadSec: float64(o.Refused) / m.Load.Rate, DeadTimes: o.Times, LongestSec: o.Longest.Seconds(),
+		Growth: o.Growth(), Filling: o.Growth() > m.Load.Finest(float64(o.Accepted+o.Refused)), DeadSec: float64(o.Refused) / m.Load.Rate, DeadTimes: o.Times, LongestSec: o.Longest.Seconds(),
 		Latency: o.Latency.Quantiles(), Wait: o.Waited.Quantiles(), ClockErrorSec: o.ClockError.Seconds(),
 	}
 }

@@ -289,11 +289,14 @@ func TestAnswerOfLoads(t *testing.T) {
 		c.Offered = &results.Offered{RatePerSec: rate, Share: share, Offered: 1000, Complete: 1000 - refused, Refused: refused, Latency: load.Quantiles{P999: .012}}
 		return c
 	}
+	fills := loadOf("low", 1200, .5, .5, 0)
+	fills.Offered.Filling = true
 	for _, tt := range []struct {
 		cases []results.Case
 		delay float64
 		want  string
 	}{
+		{[]results.Case{fills}, 0, "NOT KNOWN: “low” takes all of 1.2 kHz, p99.9 12 ms; more and more events wait in the buffers: take a longer --duration, or --find-rate."},
 		{[]results.Case{loadOf("low", 1200, .5, .5, 0)}, 0, "GOOD: “low” takes all of 1.2 kHz, p99.9 12 ms."},
 		{[]results.Case{loadOf("low", 1200, .5, .5, 0), loadOf("high", 2640, 1.1, 1, 91)}, 0, "BAD: “high” takes 91 % of 2.64 kHz: 9.1 % dead time, 9.1 % predicted."},
 		{[]results.Case{loadOf("one", 1200, .5, .5, 1)}, 0, "BAD: “one” takes 99.9 % of 1.2 kHz: 0.1 % dead time."},

@@ -24,6 +24,8 @@ type Offered struct {
 	// Growth is the share of the offered events by which more wait in the last quarter of the time than in the second:
 	// the buffers hold them, for a while.
 	Growth float64 `json:"growth,omitempty"`
+	// Filling: that is more than chance makes of the clock. A longer case may refuse events.
+	Filling bool `json:"filling,omitempty"`
 
 	DeadSec    float64 `json:"dead_time_s"` // that the refused events stand for at the rate of the clock
 	DeadTimes  uint64  `json:"dead_times"`  // that events were refused one after the other
@@ -87,8 +89,11 @@ func (r *reading) takes(i int) answer.Finding {
 		expected = c.PredictedEfficiency / o.Share
 	}
 	f := answer.Finding{Place: answer.At, Text: fmt.Sprintf("%s takes all of %s, p99.9 %s", c.called(), load.RateText(o.RatePerSec), span(o.Latency.P999))}
+	if o.Filling {
+		f.Doubts = []answer.Doubt{{Text: "more and more events wait in the buffers", Remedy: "take a longer --duration, or --find-rate"}}
+	}
 	if o.Taken() < 1 {
-		f.Place = answer.Below
+		f.Place, f.Doubts = answer.Below, nil
 		f.Text = fmt.Sprintf("%s takes %s of %s", c.called(), percentBelow(o.Taken()), load.RateText(o.RatePerSec))
 		if o.Refused > 0 {
 			f.Text += fmt.Sprintf(": %.2g %% dead time", 100*o.Dead())
