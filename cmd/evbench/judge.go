@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -13,9 +16,11 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
+	"evbench/results"
 	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/study/judge"
+	"evbench/study/judge/foreign"
 )
 
 func judgeAction(c *cli.Context) error {
@@ -77,6 +82,9 @@ func judgeCollective(c *cli.Context, in *judge.Input) error {
 }
 
 func judgeInput(c *cli.Context) (*judge.Input, error) {
+	if err := networkOfRun(c, cmp.Or(c.Args().First(), c.String("result"))); err != nil {
+		return nil, err
+	}
 	s, err := readSource(c, c.String("network"))
 	if err != nil {
 		return nil, err
@@ -135,6 +143,42 @@ func judgeOver(c *cli.Context, s *netfile.Source) (*judge.Input, error) {
 	in.TablesFile = c.String("tables")
 	in.Tables, err = judgeTables(c, s)
 	return in, err
+}
+
+// networkOfRun takes network and dead links from the results of a run where no network is given.
+func networkOfRun(c *cli.Context, result string) error {
+	if c.IsSet("network") {
+		return nil
+	}
+	dir := result
+	if filepath.Base(result) == "summary.json" {
+		dir = filepath.Dir(result)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	if result == "" || err != nil {
+		return usagef("--network or --paths is missing, for example --network 'FT(2;4,8)'")
+	}
+	m, err := results.ReadManifest(bytes.NewReader(text))
+	if err != nil {
+		return usagef("%s: %w", filepath.Join(dir, "manifest.json"), err)
+	}
+	s, err := known.Read(m.Name, strings.NewReader(m.Scenario))
+	if err != nil {
+		return usagef("--network is missing, and the scenario of %s has none: %w", result, err)
+	}
+	file := filepath.Join(dir, "summary.json")
+	if text, err = os.ReadFile(file); err != nil {
+		return usage(err)
+	}
+	own, err := foreign.Read(text, foreign.Options{Case: c.String("case")})
+	if err != nil {
+		return usagef("%s: %w", file, err)
+	}
+	err = errors.Join(c.Set("network", s.Topology()), c.Set("topology", s.Topology())) // next commands have its other name
+	if len(own.Down) > 0 && !c.IsSet("down") {
+		err = errors.Join(err, c.Set("down", strings.Join(own.Down, ",")))
+	}
+	return err
 }
 
 // judgeWords are the settings of the job and its result, as they were typed.
