@@ -132,7 +132,7 @@ func whole(ctx context.Context, stdout, stderr io.Writer, steps []step, goflags 
 	mark := fmt.Sprintf("EVBENCH_GATE=%d.%d", os.Getpid(), g.began.UnixNano())
 	// With the same paths in them, packages are compiled once for the tests and for what is packed. The race detector would keep
 	// each of some hundred processes for a second at its end. What scripts/setup installs is there: a test that misses some of it fails.
-	g.env = []string{"GOFLAGS=" + strings.TrimSpace(goflags+" -trimpath"), "GORACE=" + strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=0"),
+	g.env = []string{"PATH=" + usersPath(os.Getenv("PATH")), "GOFLAGS=" + strings.TrimSpace(goflags+" -trimpath"), "GORACE=" + strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=0"),
 		"EVBENCH_REQUIRED=1", mark}
 	before, err := leftovers()
 	if err != nil {
@@ -195,4 +195,9 @@ func (g *gate) end(stdout, stderr io.Writer) (passed bool) {
 	}
 	fmt.Fprintf(stderr, "logs of all steps: %s\n", g.logs)
 	return false
+}
+
+// usersPath is a search path as a normal user of Debian has it: what is in an sbin, such as tc, has to be found without it.
+func usersPath(path string) string {
+	return strings.Join(slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool { return filepath.Base(dir) == "sbin" }), string(filepath.ListSeparator))
 }
