@@ -82,7 +82,11 @@ func judgeCollective(c *cli.Context, in *judge.Input) error {
 }
 
 func judgeInput(c *cli.Context) (*judge.Input, error) {
-	if err := networkOfRun(c, cmp.Or(c.Args().First(), c.String("result"))); err != nil {
+	result, err := resultOf(c)
+	if err == nil {
+		err = networkOfRun(c, result)
+	}
+	if err != nil {
 		return nil, err
 	}
 	s, err := readSource(c, c.String("network"))
@@ -94,11 +98,9 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 
 // judgeOver is judgeInput for a network that has been read.
 func judgeOver(c *cli.Context, s *netfile.Source) (*judge.Input, error) {
-	result := c.String("result")
-	if name := c.Args().First(); name != "" && result != "" {
-		return nil, usagef("--result and %s: give the result once", name)
-	} else if name != "" {
-		result = name
+	result, err := resultOf(c)
+	if err != nil {
+		return nil, err
 	}
 	piped, err := pipedResult(c, result)
 	if err != nil {
@@ -145,6 +147,15 @@ func judgeOver(c *cli.Context, s *netfile.Source) (*judge.Input, error) {
 	return in, err
 }
 
+// resultOf is the result as it was typed, "" for none.
+func resultOf(c *cli.Context) (string, error) {
+	name, result := c.Args().First(), c.String("result")
+	if name != "" && result != "" {
+		return "", usagef("--result and %s: give the result once", name)
+	}
+	return cmp.Or(name, result), nil
+}
+
 // networkOfRun takes network and dead links from the results of a run where no network is given.
 func networkOfRun(c *cli.Context, result string) error {
 	if c.IsSet("network") {
@@ -154,20 +165,20 @@ func networkOfRun(c *cli.Context, result string) error {
 	if filepath.Base(result) == "summary.json" {
 		dir = filepath.Dir(result)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	manifest, file := filepath.Join(dir, "manifest.json"), filepath.Join(dir, "summary.json")
+	text, err := atomicfile.Read(manifest, atomicfile.MaxList)
 	if result == "" || err != nil {
 		return usagef("--network or --paths is missing, for example --network 'FT(2;4,8)'")
 	}
 	m, err := results.ReadManifest(bytes.NewReader(text))
 	if err != nil {
-		return usagef("%s: %w", filepath.Join(dir, "manifest.json"), err)
+		return usagef("%s: %w", manifest, err)
 	}
 	s, err := known.Read(m.Name, strings.NewReader(m.Scenario))
 	if err != nil {
 		return usagef("--network is missing, and the scenario of %s has none: %w", result, err)
 	}
-	file := filepath.Join(dir, "summary.json")
-	if text, err = os.ReadFile(file); err != nil {
+	if text, err = atomicfile.Read(file, atomicfile.MaxList); err != nil {
 		return usage(err)
 	}
 	own, err := foreign.Read(text, foreign.Options{Case: c.String("case")})
