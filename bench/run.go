@@ -224,15 +224,19 @@ func (r *runner) work(ctx context.Context) (err error) {
 	return err
 }
 
-// spines are the highest that a plan needs of each server, where workers open connections through spines.
+// spines are the highest that a plan needs of each server, where workers open connections through spines of a network
+// that is not ours.
 func (r *runner) spines() (out []fabric.Spine) {
-	if r.s.Transport != transport.TCP {
+	if r.s.Transport != transport.TCP || r.s.Fabric.Kind != scenario.Hosts {
 		return nil
 	}
 	for _, c := range r.cases {
+		if hashed(c.Case) {
+			continue
+		}
 		most := map[int]int{}
-		if !hashed(c.Case) {
-			for _, s := range slices.Concat(rows(c.Plan)...) {
+		for _, row := range rows(c.Plan) {
+			for _, s := range row {
 				if s.To != wire.Idle && s.ToSpine != transport.Single {
 					most[s.To] = max(most[s.To], s.ToSpine)
 				}

@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"evbench/internal/lists"
 )
@@ -33,12 +34,7 @@ func (t tried) sum() int { return t.taken - t.refused }
 // Tell takes a measurement at a rate. carried is the rate at which events were built, of one that was not taken.
 func (s *Search) Tell(rate float64, taken bool, carried float64) {
 	s.done++
-	at := -1
-	for i, t := range s.rates {
-		if t.rate == rate {
-			at = i
-		}
-	}
+	at := s.at(rate)
 	if at < 0 {
 		at = len(s.rates)
 		s.rates = append(s.rates, tried{rate: rate, carried: rate})
@@ -111,14 +107,13 @@ func (s *Search) beyond(taken, refused float64) float64 {
 	return max(0.01*refused, min(refused*(1-min(s.jump, .5)), s.of(refused).carried*ofCarried))
 }
 
-func (s *Search) of(rate float64) tried {
-	for _, t := range s.rates {
-		if t.rate == rate {
-			return t
-		}
-	}
-	return tried{}
+// at is the index of a rate; -1: it was not tried.
+func (s *Search) at(rate float64) int {
+	return slices.IndexFunc(s.rates, func(t tried) bool { return t.rate == rate })
 }
+
+// of is a rate that was tried.
+func (s *Search) of(rate float64) tried { return s.rates[s.at(rate)] }
 
 // Doubt says why the limits are not known; "": they are.
 func (s *Search) Doubt() string {
