@@ -150,7 +150,7 @@ func (r *reading) suspects(e *answer.Evidence) {
 			said = true
 			e.Findings = slices.Insert(e.Findings, 1, answer.Finding{Text: c.Causes[loses].Text(c.MeasuredSec), Place: answer.At})
 		default:
-			if slow := c.said(r.blamed(c)); slow != "" {
+			if slow := c.slow(r.machine()); slow != "" {
 				e.Why = append(e.Why, c.called()+": "+slow)
 			}
 		}

@@ -176,3 +176,22 @@ func (e *evidence) add(t *testing.T, text string, rounds int, took []float64) {
 	}
 	e.cases = append(e.cases, c)
 }
+
+// Who reads a stored run is told of the same culprits as the run itself told: none whom its machine may have slowed.
+func TestCulpritsOfSummary(t *testing.T) {
+	stalls := attribution.Cause{Name: "server0", AtTimes: true, Slow: 1, Pairs: 15}
+	slow := attribution.Cause{Name: "server5", Share: .44}
+	for _, tt := range []struct {
+		busy float64
+		of   attribution.Cause
+		want string
+	}{
+		{.5, stalls, "server0 stalls at times (1 of 15 pairs)"},
+		{.95, stalls, ""},
+		{.95, slow, "server5 carries 44 % of its usual rate"},
+	} {
+		c := results.Case{Name: "x", Causes: []attribution.Cause{tt.of}}
+		c.PredictedEfficiency, c.MeasuredEfficiency, c.CPUBusy = 1, .5, tt.busy
+		expect.Equal(t, results.Summary{Cases: []results.Case{c}}.Culprits(c), tt.want, "%v", tt)
+	}
+}

@@ -62,7 +62,7 @@ func (r *reading) place(s share) answer.Place {
 
 // short reports whether a case is below its prediction. Who is slow in it tells so where its interval does not.
 func (r *reading) short(s share) bool {
-	return r.place(s) == answer.Below || r.slowed(s) || len(r.blamed(s.Case)) > 0 && s.Median < 1-Tolerance
+	return r.place(s) == answer.Below || r.slowed(s) || len(s.blamed(r.machine())) > 0 && s.Median < 1-Tolerance
 }
 
 // slowed reports whether a case on hosts is below its prediction by less than its exchanges may vary, and the machine

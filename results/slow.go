@@ -59,27 +59,28 @@ func CountOf(server int, waited float64, l *Load) ServerCount {
 }
 
 // Culprits says who is slow in a case, as a clause; "" for nobody.
-func (c Case) Culprits() string { return c.said(c.Causes) }
-
-func (c Case) said(causes []attribution.Cause) string {
-	const mostSaid = 2
-	return show.And(lists.Map(causes[:min(len(causes), mostSaid)], func(x attribution.Cause) string { return x.Text(c.MeasuredSec) }))
-}
+func (s Summary) Culprits(c Case) string { return c.slow(processorsOf(s.Cases, s.Slices)) }
 
 // culprit says who is slow in a case, or else in another one of the run.
 func (r *reading) culprit(c Case) string {
 	for _, x := range append([]Case{c}, r.cases...) {
-		if slow := x.said(r.blamed(x)); slow != "" {
+		if slow := x.slow(r.machine()); slow != "" {
 			return slow
 		}
 	}
 	return ""
 }
 
-// blamed are the causes of a case that the run can vouch for. On a machine that was disturbed itself nobody is blamed
+func (c Case) slow(m processors) string {
+	const mostSaid = 2
+	causes := c.blamed(m)
+	return show.And(lists.Map(causes[:min(len(causes), mostSaid)], func(x attribution.Cause) string { return x.Text(c.MeasuredSec) }))
+}
+
+// blamed are the causes of a case that its run can vouch for. On a machine that was disturbed itself nobody is blamed
 // who stalls at times, as all do there, or whose rate explains less than half of what the case falls short by.
-func (r *reading) blamed(c Case) []attribution.Cause {
-	if r.machine().sign == "" {
+func (c Case) blamed(m processors) []attribution.Cause {
+	if m.sign == "" {
 		return c.Causes
 	}
 	short := 0.0

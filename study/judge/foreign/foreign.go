@@ -350,9 +350,9 @@ func readOwn(data []byte, o Options) (*Result, error) {
 	if c.Simulated != "" {
 		r.What += ", simulated"
 	}
-	if r.Slow = c.Culprits(); r.Slow == "" && o.Case == "" {
+	if r.Slow = s.Culprits(c); r.Slow == "" && o.Case == "" {
 		for _, x := range s.Cases { // who is slow in another case, is so in this one
-			r.Slow = cmp.Or(r.Slow, x.Culprits())
+			r.Slow = cmp.Or(r.Slow, s.Culprits(x))
 		}
 	}
 	if n := lists.CountIf(s.Cases, func(x results.Case) bool { return !x.Control }); o.Case == "" && n > 1 {
