@@ -9,7 +9,7 @@ import (
 	"evbench/topology"
 )
 
-// managed is a fabric whose routes somebody else's manager installs. The rest is that of the fabric under it.
+// managed is a fabric whose routes somebody else's manager installs. The fabric under it does all else.
 type managed struct {
 	fabric.Fabric
 	manager interface {

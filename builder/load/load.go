@@ -45,7 +45,7 @@ func (l Load) Room(fragment int) uint64 {
 	return uint64(l.Size()) / uint64(max(1, fragment))
 }
 
-// Size is that of the buffer of a source.
+// Size is how many bytes the buffer of a source holds.
 func (l Load) Size() unit.Bytes { return cmp.Or(l.Buffer, defaultBuffer) }
 
 // On reports whether there is a clock.

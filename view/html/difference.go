@@ -11,7 +11,7 @@ type Difference struct {
 	Base, Other, OtherID string // by Write
 }
 
-// A DifferenceRow is that of a case.
+// A DifferenceRow compares one case of two runs.
 type DifferenceRow struct {
 	Case  string
 	Share Pair

@@ -35,7 +35,7 @@ func (e Event) String() string {
 	return fmt.Sprintf("%s %s %s", e.At.UTC().Format(time.RFC3339), e.Word, e.Text)
 }
 
-// A State is who is slow now. Its zero value is that nobody is.
+// A State says who is slow now: at first, nobody.
 type State struct {
 	slow      []named
 	disturbed bool

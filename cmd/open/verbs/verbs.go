@@ -16,7 +16,7 @@ import (
 	"evbench/worker"
 )
 
-// Transport is that of transport.RDMA.
+// Transport opens the endpoints of transport.RDMA.
 func Transport() open.Transport { return open.Transport{Missing: rdma.Missing, Listen: listen} }
 
 func listen(p open.Process) (open.Port, error) {
