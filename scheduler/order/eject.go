@@ -1,6 +1,7 @@
 package order
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"slices"
@@ -38,8 +39,10 @@ type ejector struct {
 	p      *Exchange
 	s      *scheduler.Plan
 	phases int
-	stride int       // bytes of a row of full: the phases, in whole words
-	full   []uint8   // by link and phase: 1 if the link has no room
+	stride int      // words of a row of full
+	full   []uint64 // by link and phase, in bytes: what its message weighs if the link has no room
+	none   []uint64 // a row without weights, and memory for one
+	more   []uint64
 	first  []int     // by link: its messages are owner[first+phase·most:], with the most that it carries in a phase
 	most   []int     // by link
 	room   [][]int32 // by phase and link
@@ -53,6 +56,7 @@ type ejector struct {
 	queue  []int32 // messages without a phase
 	head   int
 	cost   []uint8 // by phase: the weights at the links of a message
+	other  []uint8 // and over another path
 	links  []int32
 	gone   []int32
 	work   int
@@ -88,7 +92,7 @@ func (p *Exchange) eject(g *scheduler.Plan, low, high, steps int) *scheduler.Pla
 
 // ejector holds a schedule with phases of some lengths, over paths that may change unless nil; it is nil where that takes more than mostMemory.
 func (p *Exchange) ejector(g *scheduler.Plan, lengths []float64, path []uint8) *ejector {
-	e := &ejector{p: p, path: path, phases: g.Phases, stride: (g.Phases + 7) &^ 7, random: 1, most: make([]int, len(p.Links))}
+	e := &ejector{p: p, path: path, phases: g.Phases, stride: (g.Phases + 7) / 8, random: 1, most: make([]int, len(p.Links))}
 	rooms, sum := map[float64][]int32{}, 0
 	for _, x := range lengths[:g.Phases] {
 		if rooms[x] == nil {
@@ -102,12 +106,14 @@ func (p *Exchange) ejector(g *scheduler.Plan, lengths []float64, path []uint8) *
 	for _, n := range e.most {
 		sum += n * g.Phases
 	}
-	if e.stride*len(p.Links)+4*sum > mostMemory {
+	if 8*e.stride*len(p.Links)+4*sum > mostMemory {
 		return nil
 	}
 	e.s = &scheduler.Plan{Hosts: g.Hosts, Phase: slices.Clone(g.Phase)}
-	e.full, e.first = make([]uint8, e.stride*len(p.Links)), make([]int, len(p.Links))
-	e.cost, e.since = make([]uint8, e.stride), make([]int32, len(g.Phase))
+	e.full, e.first = make([]uint64, e.stride*len(p.Links)), make([]int, len(p.Links))
+	e.cost, e.other = make([]uint8, 8*e.stride), make([]uint8, 8*e.stride)
+	e.none, e.more = make([]uint64, e.stride), make([]uint64, e.stride)
+	e.since = make([]int32, len(g.Phase))
 	e.weight = make([]uint8, len(g.Phase))
 	longest := 0
 	p.each(func(entry, src, dst int) {
@@ -157,6 +163,16 @@ func (e *ejector) slots(l int32, k int) []int32 {
 	return e.owner[at : at+int(e.room[k][l])]
 }
 
+// fill notes that a link has no room in a phase, by a weight, or with 0 that it has.
+func (e *ejector) fill(l int32, k int, weight uint8) {
+	word, at := &e.full[int(l)*e.stride+k/8], k%8*8
+	*word = *word&^(0xff<<at) | uint64(weight)<<at
+}
+
+func (e *ejector) filled(l int32, k int) bool {
+	return e.full[int(l)*e.stride+k/8]>>(k%8*8)&0xff != 0
+}
+
 // put gives a message a phase in which its links have room.
 func (e *ejector) put(m int32, k int) {
 	for _, l := range e.pass(m) {
@@ -167,9 +183,9 @@ func (e *ejector) put(m int32, k int) {
 			}
 			if !filled {
 				slots[i], filled = m, true
-				e.full[int(l)*e.stride+k] = e.weight[m]
+				e.fill(l, k, e.weight[m])
 			} else {
-				e.full[int(l)*e.stride+k] = 0
+				e.fill(l, k, 0)
 				break
 			}
 		}
@@ -188,7 +204,7 @@ func (e *ejector) take(m int32) {
 				break
 			}
 		}
-		e.full[int(l)*e.stride+k] = 0
+		e.fill(l, k, 0)
 	}
 	if e.weight[m] < e.limit && below(&e.random, harder) == 0 {
 		e.weight[m]++
@@ -229,7 +245,7 @@ func (e *ejector) insert(m int32) {
 	k := e.choose(m)
 	e.gone = e.gone[:0]
 	for _, l := range e.pass(m) {
-		if e.full[int(l)*e.stride+k] == 0 {
+		if !e.filled(l, k) {
 			continue
 		}
 		slots := e.slots(l, k)
@@ -262,19 +278,18 @@ func (e *ejector) choose(m int32) int {
 	start := below(&e.random, phases)
 	any := -1
 	for more := range uint8(2) {
-		for i := range phases {
-			k := start + i
-			if k >= phases {
-				k -= phases
-			}
-			if e.cost[k] != least+more {
-				continue
-			}
-			if any < 0 {
-				any = k
-			}
-			if least+more == 0 || e.settled(links, k) {
-				return k
+		for _, part := range [2][2]int{{start, phases}, {0, start}} {
+			for k := part[0]; ; k++ {
+				next := bytes.IndexByte(e.cost[k:part[1]], least+more)
+				if next < 0 {
+					break
+				}
+				if k += next; any < 0 {
+					any = k
+				}
+				if least+more == 0 || e.settled(links, k) {
+					return k
+				}
 			}
 		}
 	}
@@ -284,7 +299,7 @@ func (e *ejector) choose(m int32) int {
 // settled reports whether no message was placed lately on a full link of a phase.
 func (e *ejector) settled(links []int32, k int) bool {
 	for _, l := range links {
-		if e.full[int(l)*e.stride+k] == 0 {
+		if !e.filled(l, k) {
 			continue
 		}
 		for _, o := range e.slots(l, k) {
@@ -299,39 +314,61 @@ func (e *ejector) settled(links []int32, k int) bool {
 // another has a message, which is in no phase, take the candidate whose links weigh least in some phase, the present one
 // among equals, and returns what they weigh. The weights are set.
 func (e *ejector) another(m int32, candidates, phases int, least uint8) uint8 {
-	now := int(e.path[m])
-	best, last, start := now, now, below(&e.random, candidates)
+	now, best, start := e.path[m], e.path[m], below(&e.random, candidates)
 	for i := range candidates {
-		c := (start + i) % candidates
+		c := uint8((start + i) % candidates)
 		if c == now || least == 0 {
 			continue
 		}
-		e.path[m] = uint8(c)
-		last = c
+		e.path[m] = c
+		e.cost, e.other = e.other, e.cost
 		if x := e.weigh(e.pass(m), phases); x < least {
 			best, least = c, x
+		} else {
+			e.cost, e.other = e.other, e.cost
 		}
 	}
-	if e.path[m] = uint8(best); last != best {
-		e.weigh(e.pass(m), phases)
+	e.path[m] = best
+	return least
+}
+
+// weigh sets the weights at some links in each phase, eight phases a word, and returns the least: of even and odd phases
+// apart, in lanes of 16 bits that do not borrow from each other.
+func (e *ejector) weigh(links []int32, phases int) uint8 {
+	const lanes, above = 0x00ff00ff00ff00ff, 0x0100010001000100
+	words := (phases + 7) / 8
+	four := [4][]uint64{2: e.none, 3: e.none}
+	for i, l := range links {
+		row := e.full[int(l)*e.stride:][:words]
+		if i < len(four) {
+			four[i] = row
+			continue
+		}
+		for w, x := range four[3][:words] {
+			e.more[w] = x + row[w]
+		}
+		four[3] = e.more
+	}
+	a, b, c, d := four[0][:words], four[1][:words], four[2][:words], four[3][:words]
+	even, odd := uint64(lanes), uint64(lanes)
+	for i := range a {
+		x := a[i] + b[i] + c[i] + d[i]
+		if i == words-1 && phases%8 > 0 {
+			x |= ^uint64(0) << (phases % 8 * 8) // no phases
+		}
+		binary.LittleEndian.PutUint64(e.cost[8*i:], x)
+		even, odd = lesser(even, x&lanes, above), lesser(odd, x>>8&lanes, above)
+	}
+	least := uint8(255)
+	both := lesser(even, odd, above)
+	for range 4 {
+		least, both = min(least, uint8(both)), both>>16
 	}
 	return least
 }
 
-// weigh sets the weights at some links in each phase, eight phases a word, and returns the least.
-func (e *ejector) weigh(links []int32, phases int) uint8 {
-	words := (phases + 7) / 8 * 8
-	cost := e.cost[:words]
-	copy(cost, e.full[int(links[0])*e.stride:])
-	for _, l := range links[1:] {
-		row := e.full[int(l)*e.stride:][:words]
-		for i := 0; i < words; i += 8 {
-			binary.LittleEndian.PutUint64(cost[i:], binary.LittleEndian.Uint64(cost[i:])+binary.LittleEndian.Uint64(row[i:]))
-		}
-	}
-	least := uint8(255)
-	for _, c := range cost[:phases] {
-		least = min(least, c)
-	}
-	return least
+// lesser are the lesser ones of the bytes in lanes of 16 bits, whose bits above a byte are above.
+func lesser(a, b, above uint64) uint64 {
+	ge := ((a | above) - b) & above
+	return a ^ (a^b)&(ge-ge>>8)
 }
