@@ -39,6 +39,8 @@ func repairs(m Planned) string {
 	switch policyOf(m.Case) {
 	case "":
 		return m.Plan.Routing
+	case failover.Reorder: // of switches that choose by a hash; other networks have tables of their own
+		return routing.ECMP
 	case failover.Spread, failover.Unsync:
 		return routing.Spread
 	}
@@ -69,7 +71,7 @@ type follower struct {
 
 // newFollower prepares everything that would take time when a link fails. end ends the case.
 func (r *runner) newFollower(ctx context.Context, m *measured, line *timeline, end func(error)) (*follower, error) {
-	net, err := r.f.Network(m.Plan, repairs(m.Planned))
+	net, err := r.network(m)
 	if err != nil {
 		return nil, err
 	}
@@ -143,6 +145,7 @@ func (c *changer) Update(ctx context.Context, p *plan.Plan, placed func(from uin
 	c.held = nil
 	took, err := c.ctl.Update(ctx, c.next, placed)
 	if err == nil {
+		c.line.plan = p
 		c.line.tell(Replanned{p})
 	}
 	return took, err

@@ -104,7 +104,7 @@ func (x *measurement) note(runErr error) {
 	var odd []string
 	x.m.events, odd = x.line.results(policyOf(x.m.Case))
 	x.m.warnings = append(x.m.warnings, odd...)
-	x.m.failovers = x.failovers(x.m, x.line)
+	x.m.failovers, x.m.last = x.failovers(x.m, x.line), x.line.plan
 	if x.links != nil {
 		if d, ok := x.links.Network.(loop.Doubter); ok && d.Doubt() != "" {
 			x.m.wrong = append(x.m.wrong, d.Doubt())

@@ -162,6 +162,9 @@ func (x Parts) predict(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (flo
 	if len(c.Timed) == 0 {
 		return x.efficiency(s, c, p)
 	}
+	if c.Routing == scenario.Ports {
+		return 0, nil // nobody knows which ways the switches will choose then
+	}
 	return overTime(c, p.Tree, func(t *topology.Tree) (float64, error) { return x.during(s, c, p, t) })
 }
 

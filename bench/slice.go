@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evbench/controller"
+	"evbench/plan"
 	"evbench/results"
 )
 
@@ -93,6 +94,7 @@ type measured struct {
 	events   []results.LinkEvent
 	// failovers are the reactions to those changes.
 	failovers []results.Failover
+	last      *plan.Plan            // in use at the end, if a policy has changed the plan
 	pairs     []results.PairCount   // of the slice, until it has been looked at
 	servers   []results.ServerCount // likewise
 	warnings  []string

@@ -13,6 +13,7 @@ import (
 	"evbench/controller"
 	"evbench/fabric"
 	"evbench/failover"
+	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/topology"
@@ -90,6 +91,7 @@ type timeline struct {
 	missed  []step // changes that were due, but the case ended while an earlier one was made
 	series  series
 	records []failover.Record // of the reactions
+	plan    *plan.Plan        // in use at the end, if it has changed
 	waits   string            // dead links that messages wait for at the end, in words
 	cut     string            // cables taken down from outside, in words: see blameCables
 }

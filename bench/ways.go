@@ -1,16 +1,20 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"evbench/controller/wire"
+	"evbench/failover"
+	"evbench/failover/loop"
 	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
+	"evbench/topology"
 )
 
 // Ways learn which way each message takes by its source port, where switches choose by a hash, and plan over that.
@@ -20,6 +24,10 @@ type Ways interface {
 	// Check asks once more for the ways that a plan takes. Others may have taken some of its ports, so that another
 	// leads the same way: again is the plan to be measured then, p itself where all is as planned.
 	Check(ctx context.Context, x Asked, p *plan.Plan) (again *plan.Plan, found Checked, err error)
+	// Follow is the network of a case whose plan p changes when its ways move, and a loop.Planner: it asks for the ways of
+	// all messages anew, by ports that no connection has, and plans over them. build plans without ports around the dead links of a tree. under has
+	// links and routes where the run itself sets them; nil: others do, and only ways that move tell of it.
+	Follow(x Asked, c scenario.Case, p *plan.Plan, build func(*topology.Tree) (*plan.Plan, error), under loop.Network) loop.Network
 	// Files are the paths found, as files of the results.
 	Files() []results.PathsText
 }
@@ -38,7 +46,9 @@ type Checked struct {
 }
 
 // hashed reports whether Ways learn the paths of a case.
-func hashed(c scenario.Case) bool { return c.Hashed() && len(c.Timed) == 0 }
+func hashed(c scenario.Case) bool {
+	return c.Routing == scenario.Ports || c.Hashed() && len(c.Timed) == 0
+}
 
 func (r *runner) asked() Asked { return Asked{r.ctl.Hosts(), r.ctl.Trace} }
 
@@ -61,6 +71,18 @@ func (r *runner) learn(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// network is what a case with a policy follows.
+func (r *runner) network(m *measured) (net loop.Network, err error) {
+	over := r.ways != nil && m.Plan.Ports() != nil
+	if !over || r.s.Fabric.Kind != scenario.Hosts {
+		net, err = r.f.Network(m.Plan, repairs(m.Planned))
+	}
+	if over && err == nil {
+		net = r.ways.Follow(r.asked(), m.Case, m.Plan, func(t *topology.Tree) (*plan.Plan, error) { return PlanFor(r.s, m.Case, t) }, net)
+	}
+	return net, err
 }
 
 func (r *runner) keepPaths() error {
@@ -86,16 +108,32 @@ func (r *runner) checkPorts(ctx context.Context, m *measured) error {
 	}
 	m.Plan = again
 	m.warnings = append(m.warnings, found.Ports...)
-	m.doubt("before it", found)
-	return nil
+	if len(found.Moved) == 0 || policyOf(m.Case) != failover.Reorder {
+		m.doubt("before it", found)
+		return nil
+	}
+	net, err := r.network(m)
+	if err != nil {
+		return err
+	}
+	made, err := net.(loop.Planner).Plan(ctx, m.Plan.Tree)
+	if err != nil {
+		return fmt.Errorf("case %q: paths: %w", m.Name, err)
+	}
+	m.Plan = made.Plan
+	m.warnings = append(m.warnings, "planned anew before it, as "+movedText(found))
+	return r.keepPaths()
 }
 
-// moved asks for the ways of a slice when it is over.
+// moved asks for the ways of a slice when it is over, those of the plan in use then.
 func (r *runner) moved(ctx context.Context, m *measured) error {
 	if r.ways == nil || m.Plan.Ports() == nil {
 		return nil
 	}
-	_, found, err := r.ways.Check(ctx, r.asked(), m.Plan)
+	_, found, err := r.ways.Check(ctx, r.asked(), cmp.Or(m.last, m.Plan))
+	if err == nil && m.last != nil {
+		err = r.keepPaths()
+	}
 	if err != nil {
 		return fmt.Errorf("case %q: at its end: %w", m.Name, err)
 	}
@@ -105,9 +143,14 @@ func (r *runner) moved(ctx context.Context, m *measured) error {
 
 // doubt marks a case that was not measured over its plan.
 func (m *measured) doubt(when string, found Checked) {
-	if n := len(found.Moved); n > 0 {
-		m.wrong = append(m.wrong, fmt.Sprintf("not measured over its plan: asked again %s, %s: %s", when, show.Plural(n, "port leads another way", "ports lead other ways"), strings.Join(found.Moved[:min(n, mostMoved)], "; ")))
+	if len(found.Moved) > 0 {
+		m.wrong = append(m.wrong, fmt.Sprintf("not measured over its plan: asked again %s, %s", when, movedText(found)))
 	}
+}
+
+func movedText(c Checked) string {
+	n := len(c.Moved)
+	return show.Plural(n, "port leads another way", "ports lead other ways") + ": " + strings.Join(c.Moved[:min(n, mostMoved)], "; ")
 }
 
 // mostMoved is how many ways are named.

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"evbench/bench"
+	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
@@ -30,6 +31,10 @@ func (m *moving) Check(_ context.Context, _ bench.Asked, p *plan.Plan) (*plan.Pl
 		return p, bench.Checked{Moved: []string{"server0 → server2 port 20002 was over spine0, is over spine1"}}, nil
 	}
 	return p, bench.Checked{}, nil
+}
+
+func (m *moving) Follow(bench.Asked, scenario.Case, *plan.Plan, func(*topology.Tree) (*plan.Plan, error), loop.Network) loop.Network {
+	return nil // no case here has a policy
 }
 
 func (m *moving) Files() []results.PathsText { return nil }

@@ -46,6 +46,7 @@ type Controller struct {
 	members map[int]*member // by position
 	joined  chan struct{}   // closed and renewed at every change
 	stage   *stage          // the case under way, or nil
+	asked   *stage          // of Trace, or nil: it may run beside a case
 	run     uint32
 	closed  bool
 	// refused has why a connection was refused, by the position that it claimed, or unknown. Its
@@ -53,6 +54,7 @@ type Controller struct {
 	refused map[int]error
 
 	listener  net.Listener
+	tracing   sync.Mutex    // of one Trace after the other
 	quit      chan struct{} // closed by Close
 	handlers  sync.WaitGroup
 	strangers port.Strangers // connections without a Hello yet
@@ -237,14 +239,21 @@ func (c *Controller) drop(m *member, err error) {
 type lost struct{ err error }
 
 func (c *Controller) deliver(m *member, msg any) {
+	_, traced := msg.(wire.Traced)
+	_, gone := msg.(lost)
 	c.mu.Lock()
-	s := c.stage
-	c.mu.Unlock()
-	if s == nil {
-		return
+	var to []*stage
+	if c.stage != nil && !traced {
+		to = append(to, c.stage)
 	}
-	if rank, ok := s.ranks[m]; ok {
-		s.put(rank, msg)
+	if c.asked != nil && (traced || gone) {
+		to = append(to, c.asked)
+	}
+	c.mu.Unlock()
+	for _, s := range to {
+		if rank, ok := s.ranks[m]; ok {
+			s.put(rank, msg)
+		}
 	}
 }
 

@@ -194,12 +194,22 @@ func (c *Controller) open(cs Case) (*stage, uint32, error) {
 	if c.stage != nil {
 		return nil, 0, errBusy
 	}
-	s := &stage{
-		ranks: make(map[*member]int), members: make([]*member, len(cs.Peers)),
-		inbox: make(chan arrival, 4*len(cs.Peers)), updates: make(chan *update), orders: make(chan func(*machine, time.Duration)), windows: make(chan window), over: make(chan struct{}),
+	s, missing := c.among(cs.Peers)
+	if missing != nil {
+		return nil, 0, notConnected(missing)
 	}
-	var missing []int
-	for rank, p := range cs.Peers {
+	c.stage = s
+	c.run++
+	return s, c.run, nil
+}
+
+// among is a stage of some servers, of which some may be missing; c.mu is held.
+func (c *Controller) among(peers []wire.Peer) (s *stage, missing []int) {
+	s = &stage{
+		ranks: make(map[*member]int), members: make([]*member, len(peers)),
+		inbox: make(chan arrival, 4*len(peers)), updates: make(chan *update), orders: make(chan func(*machine, time.Duration)), windows: make(chan window), over: make(chan struct{}),
+	}
+	for rank, p := range peers {
 		m := c.members[p.Server]
 		if m == nil {
 			missing = append(missing, p.Server)
@@ -207,12 +217,7 @@ func (c *Controller) open(cs Case) (*stage, uint32, error) {
 		}
 		s.ranks[m], s.members[rank] = rank, m
 	}
-	if missing != nil {
-		return nil, 0, notConnected(missing)
-	}
-	c.stage = s
-	c.run++
-	return s, c.run, nil
+	return s, missing
 }
 
 func (c *Controller) end(s *stage) {

@@ -97,14 +97,31 @@ func (s *surveying) answers(ctx context.Context, partner []int) error {
 	})
 }
 
-// Trace has each joined server, in the order of positions, follow its trails, gap apart, all at the same time. The
-// result has the order of trails; that of a server that cannot is empty.
+// Trace has each joined server, in the order of positions, follow its trails, gap apart, all at the same time, a case under
+// way or not. The result has the order of trails; that of a server that cannot is empty.
 func (c *Controller) Trace(ctx context.Context, trails [][]wire.Trail, gap time.Duration) ([][]wire.Seen, error) {
-	peers, s, run, err := c.openAll()
+	c.tracing.Lock()
+	defer c.tracing.Unlock()
+	peers, err := c.peers()
 	if err != nil {
 		return nil, err
 	}
-	defer c.end(s)
+	c.mu.Lock()
+	s, missing := c.among(peers)
+	if missing == nil {
+		c.asked, c.run = s, c.run+1
+	}
+	run := c.run
+	c.mu.Unlock()
+	if missing != nil {
+		return nil, notConnected(missing)
+	}
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		close(s.over)
+		c.asked = nil
+	}()
 	waiting, longest := map[int]bool{}, 0
 	for rank, all := range trails {
 		if len(all) > 0 {

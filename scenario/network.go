@@ -118,8 +118,8 @@ func (c *Case) suitsNetwork(s *Scenario) (name string, err error) {
 	if s.Network == nil {
 		switch {
 		case s.Tree == nil: // that is said
-		case c.policy() == policyReorder:
-			return "failover", fmt.Errorf("%s is for networks that are no trees, or with tables; on a tree take %s", policyReorder, policyFORS)
+		case c.policy() == policyReorder && c.Routing != Ports:
+			return "failover", fmt.Errorf("%s is for networks that are no trees, or with tables, and for routing %s; on a tree take %s", policyReorder, Ports, policyFORS)
 		case c.Routing == Ports || s.Fabric.Routes.Kind == Ports:
 			return c.suitsPorts(s)
 		case c.Schedule == schedules.PathColoring:
@@ -171,10 +171,12 @@ func (c *Case) suitsPorts(s *Scenario) (name string, err error) {
 		return "", nil
 	case c.Mode == modes.Ordered:
 		return "mode", errors.New("ordered cases choose spines, not source ports")
+	case len(c.Timed) > 0 && c.Failover == nil, c.Failover != nil && c.policy() != policyReorder:
+		return "failover", fmt.Errorf("of plans of ports %s alone is a policy, which asks for paths anew; without it ports that lead another way are noticed when the case ends", policyReorder)
 	case c.Schedule != schedules.PathColoring && !own:
 		return "schedule", fmt.Errorf("with routing %s there are %s, and a file of evbench plan --paths", Ports, schedules.PathColoring)
-	case len(c.Timed) > 0 || c.Failover != nil:
-		return "failures", errors.New("a plan of ports is not changed during a case: ports that lead another way are noticed at its end")
+	case own && c.Failover != nil:
+		return "schedule", fmt.Errorf("policy %s plans the order anew; take %s", policyReorder, schedules.PathColoring)
 	}
 	return "", nil
 }

@@ -376,7 +376,7 @@ type Reach struct {
 	Router string
 }
 
-// Trace asks a worker, between cases, for the routers on the ways of connections, Gap between two questions.
+// Trace asks a worker, in a case or between two, for the routers on the ways of connections, Gap between two questions.
 type Trace struct {
 	Run    uint32
 	Trails []Trail

@@ -208,5 +208,5 @@ func TestRefuses(t *testing.T) {
 	expect.Error(t, expect.Err(scenario.Files{Networks: anyshape.Networks()}.Read("test.yaml", strings.NewReader("topology: FT(2;4,4)\ncases: [{schedule: linear-shift, routing: minmax}]\n"))),
 		"minmax is for networks that are no trees")
 	expect.Error(t, expect.Err(scenario.Files{Networks: anyshape.Networks()}.Read("test.yaml", strings.NewReader("topology: FT(2;4,4)\ncases: [{schedule: linear-shift, failover: reorder}]\n"))),
-		"reorder is for networks that are no trees, or with tables; on a tree take fors")
+		"reorder is for networks that are no trees, or with tables, and for routing ports; on a tree take fors")
 }

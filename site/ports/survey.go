@@ -19,6 +19,8 @@ type Options struct {
 	// destination port must then be free on all hosts.
 	Both bool
 	Seed uint64
+	// Avoid are ports of each host, by number, that connections have: no question leaves from them. nil: none.
+	Avoid [][]int
 	// Gap is the time between two questions of a host at the start. 0: the least.
 	Gap time.Duration
 	// Tell gets the state after each round; nil is allowed.
@@ -142,8 +144,11 @@ type surveying struct {
 func Run(ctx context.Context, hosts []Host, port int, o Options, ask Ask) (Survey, error) {
 	s := &surveying{Survey: &Survey{Paths: Paths{Protocol: tcp, Port: port, Hosts: hosts, Names: map[netip.Addr]string{}}}, o: o, ask: ask, gap: max(o.Gap, leastGap)}
 	n := len(hosts)
-	for range n {
+	for src := range n {
 		s.used = append(s.used, map[int]bool{})
+		for i := 0; o.Avoid != nil && i < len(o.Avoid[src]); i++ {
+			s.used[src][o.Avoid[src][i]] = true
+		}
 	}
 	for src := range n {
 		var all []*question
@@ -161,7 +166,7 @@ func Run(ctx context.Context, hosts []Host, port int, o Options, ask Ask) (Surve
 		s.back()
 		err = s.all(ctx)
 	}
-	if err == nil {
+	if err == nil && o.Avoid == nil { // else events wait, and whether the network sprays is known
 		_, err = s.pass(ctx, s.again)
 	}
 	s.collect()

@@ -45,7 +45,7 @@ type Ways struct {
 
 // A wayset is the paths while some links are dead.
 type wayset struct {
-	dead string
+	dead string // "": those that were found while a case ran
 	x    *Exchange
 	gap  time.Duration
 }
@@ -64,10 +64,12 @@ func (w *Ways) Files() (out []results.PathsText) {
 	return out
 }
 
-// of asks for the paths of a tree with its dead links, once.
-func (w *Ways) of(ctx context.Context, a bench.Asked, t *topology.Tree) (*wayset, error) {
-	dead := fmt.Sprint(t.Dead())
-	if i := slices.IndexFunc(w.found, func(n *wayset) bool { return n.dead == dead || w.Own != nil }); i >= 0 {
+// of asks for the paths of a tree with its dead links, once; or, by other ports than avoid has, anew.
+func (w *Ways) of(ctx context.Context, a bench.Asked, t *topology.Tree, avoid [][]int) (*wayset, error) {
+	dead, anew := fmt.Sprint(t.Dead()), avoid != nil
+	if anew {
+		dead = ""
+	} else if i := slices.IndexFunc(w.found, func(n *wayset) bool { return n.dead == dead || w.Own != nil }); i >= 0 {
 		return w.found[i], nil
 	}
 	hosts, port, err := w.Ends(a.Hosts)
@@ -76,11 +78,13 @@ func (w *Ways) of(ctx context.Context, a bench.Asked, t *topology.Tree) (*wayset
 	}
 	n := &wayset{dead: dead, gap: leastGap}
 	paths := w.Own
-	if paths != nil {
+	if paths != nil && !anew {
 		paths, err = paths.of(hosts, port)
 	} else {
 		var s Survey
-		s, err = Run(ctx, hosts, port, w.Options, a.Trace)
+		o := w.Options
+		o.Avoid, o.Seed = avoid, o.Seed+uint64(len(w.found))
+		s, err = Run(ctx, hosts, port, o, a.Trace)
 		s.Paths.Time, s.Paths.Names = time.Now(), w.Names
 		paths, n.gap = &s.Paths, s.Gap
 	}
@@ -123,10 +127,14 @@ func (p *Paths) of(hosts []Host, port int) (*Paths, error) {
 
 // Plan implements bench.Ways. A case that chooses no port takes the first of each pair, which nobody has chosen.
 func (w *Ways) Plan(ctx context.Context, a bench.Asked, c scenario.Case, p *plan.Plan) (*plan.Plan, error) {
-	n, err := w.of(ctx, a, p.Tree)
+	n, err := w.of(ctx, a, p.Tree, nil)
 	if err != nil {
 		return nil, err
 	}
+	return w.plan(n, c, p)
+}
+
+func (w *Ways) plan(n *wayset, c scenario.Case, p *plan.Plan) (_ *plan.Plan, err error) {
 	o := &over{w: w, net: n, tree: p.Tree, contends: true, plan: &Plan{x: n.x, made: c.Schedule}}
 	file, own := strings.CutPrefix(c.Schedule, schedules.FilePrefix)
 	switch {

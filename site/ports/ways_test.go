@@ -2,13 +2,19 @@ package ports
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"evbench/bench"
+	"evbench/controller/wire"
+	"evbench/failover"
+	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
@@ -132,6 +138,56 @@ func TestAgain(t *testing.T) {
 		}
 	}
 	t.Errorf("%d replaced, and one without another: %v", replaced, lost)
+}
+
+// TestFollow: ways that move while a case runs are noticed by ports that the plan has left, and the plan made anew takes
+// ports that no connection has, over the ways that there are now; answers that are only lost move nothing.
+func TestFollow(t *testing.T) {
+	w, f := &Ways{}, &fake{}
+	c := ported(schedules.PathColoring)
+	old := expect.Value(planned(t, w, f, c))(t)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		asks := make(chan func(), 1) // what happens at the next look
+		trace := func(ctx context.Context, trails [][]wire.Trail, gap time.Duration) ([][]wire.Seen, error) {
+			select {
+			case do := <-asks:
+				do()
+			default:
+			}
+			return f.ask(ctx, trails, gap)
+		}
+		net := w.Follow(bench.Asked{Trace: trace}, c, old, func(*topology.Tree) (*plan.Plan, error) { return old, nil }, nil)
+		events, ended := make(chan failover.LinkEvent), make(chan error, 1)
+		go func() { ended <- net.Watch(ctx, events) }()
+		asks <- func() { f.silent = 40 }
+		time.Sleep(4 * lookAgain)
+		select {
+		case e := <-events:
+			t.Errorf("%+v, and nothing has moved", e)
+		default:
+		}
+		asks <- func() { f.dead = [][2]int{{0, 1}} }
+		expect.True(t, (<-events).Moved, "a link has died")
+		f.silent = 0
+		made := expect.Value(net.(loop.Planner).Plan(ctx, old.Tree))(t)
+		for src := range 8 {
+			for dst := range 8 {
+				if src == dst || src/2 == dst/2 {
+					continue
+				}
+				port := made.Plan.Ports().Port(src, dst)
+				expect.True(t, port != old.Ports().Port(src, dst), "port %d of a connection", port)
+				expect.True(t, (src > 1 && dst > 1) || f.hop(src, dst, port) == 0, "%d to %d from %d crosses the dead cable", src, dst, port)
+			}
+		}
+		_, found, err := w.Check(ctx, bench.Asked{Trace: trace}, made.Plan)
+		expect.True(t, err == nil && len(found.Moved) == 0, "%v, %v", found, err)
+		files := w.Files()
+		expect.True(t, len(files) == 2 && files[1].File == "paths-2.txt", "%d files", len(files))
+		cancel()
+		expect.Equal(t, <-ended, context.Canceled, "Watch")
+	})
 }
 
 // TestGiven: a paths file and a plan that were made before are taken, whatever order their hosts have.
