@@ -104,6 +104,7 @@ type Server struct {
 type Wire struct {
 	From, To string // its ends
 	Cable    string // both directions
+	Name     string // "": From to To
 }
 
 // Ways are the ways of messages.
@@ -149,8 +150,8 @@ type Cause struct {
 	Longest float64 `json:"longest_stop_s,omitempty"`
 	First   float64 `json:"first_stop_s,omitempty"`
 
+	Of    []int `json:"-"` // its pairs, as in Evidence
 	score float64
-	pairs []int
 }
 
 const (

@@ -34,8 +34,8 @@ func (f fat) Way(src, dst int) ([]Wire, bool) {
 }
 
 func (f fat) way(src, dst int) []Wire {
-	up := func(a, b string) Wire { return Wire{a, b, a + "-" + b} }
-	down := func(a, b string) Wire { return Wire{a, b, b + "-" + a} }
+	up := func(a, b string) Wire { return Wire{From: a, To: b, Cable: a + "-" + b} }
+	down := func(a, b string) Wire { return Wire{From: a, To: b, Cable: b + "-" + a} }
 	a, b := fmt.Sprint("leaf", src/f.ports), fmt.Sprint("leaf", dst/f.ports)
 	spine := fmt.Sprint("spine", dst%f.ports)
 	way := []Wire{up(fmt.Sprint("server", src), a)}
@@ -282,6 +282,21 @@ func TestShare(t *testing.T) {
 	got := Find(draw(rand.New(rand.NewPCG(1, 65)), f, 0.03, fault{name: "server5", hits: over("server5"), share: 0.5}))
 	if len(got) != 1 || math.Abs(got[0].Share-0.5) > 0.05 || got[0].Lo > got[0].Share || got[0].Hi < got[0].Share || got[0].AtTimes {
 		t.Errorf("%+v", got)
+	}
+}
+
+// One of many servers has few of the pairs, and is named all the same; and alone, where the cable to its leaf carries what
+// its leaf's cables do not.
+func TestOneOfMany(t *testing.T) {
+	f, r := fat{12, 12, false}, rand.New(rand.NewPCG(1, 69))
+	if got := Find(draw(r, f, 0.02)); len(got) > 0 {
+		t.Errorf("healthy: %+v", got)
+	}
+	for _, name := range []string{"server77", "spine3 to leaf2"} {
+		got := Find(draw(r, f, 0.02, fault{name: name, hits: over(name), share: 0.75}))
+		if len(got) != 1 || len(got[0].Parts) != 1 || got[0].Parts[0] != name {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
 

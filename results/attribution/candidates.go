@@ -29,12 +29,12 @@ func (c candidate) both() bool { return c.kind != OfDirection && c.one == "" }
 
 // A label tells candidates apart.
 type label struct {
-	kind      Kind
-	part, one string
+	kind             Kind
+	part, one, cable string
 }
 
 func (l label) compare(o label) int {
-	return cmp.Or(cmp.Compare(l.kind, o.kind), cmp.Compare(l.part, o.part), cmp.Compare(l.one, o.one))
+	return cmp.Or(cmp.Compare(l.kind, o.kind), cmp.Compare(l.part, o.part), cmp.Compare(l.one, o.one), cmp.Compare(l.cable, o.cable))
 }
 
 // A builder collects candidates.
@@ -43,10 +43,10 @@ type builder struct {
 }
 
 func (b *builder) add(pair int, c candidate) {
-	at := b.all[label{c.kind, c.part, c.one}]
+	at := b.all[label{c.kind, c.part, c.one, c.cable}]
 	if at == nil {
 		at = &c
-		b.all[label{c.kind, c.part, c.one}] = at
+		b.all[label{c.kind, c.part, c.one, c.cable}] = at
 	}
 	if n := len(at.pairs); n == 0 || at.pairs[n-1] != pair {
 		at.pairs = append(at.pairs, pair)
@@ -78,7 +78,7 @@ func candidates(e Evidence) (all []candidate, known []bool) {
 			case w.To == e.Names[p.Dst]:
 				to = "its cable to " + w.From
 			default:
-				b.add(i, candidate{kind: OfDirection, part: w.From + " to " + w.To, cable: w.Cable, ends: [2]string{w.From, w.To}})
+				b.add(i, candidate{kind: OfDirection, part: cmp.Or(w.Name, w.From+" to "+w.To), cable: w.Cable, ends: [2]string{w.From, w.To}})
 				b.add(i, candidate{kind: OfCable, part: w.Cable, cable: w.Cable, ends: [2]string{w.From, w.To}})
 			}
 			for _, end := range []string{w.From, w.To} {

@@ -152,7 +152,7 @@ func (s *search) gain(c candidate, all totals) (gain float64) {
 	in := s.totals(c.pairs)
 	if out := all.y.less(in.y); in.y.n >= leastPairs && out.n >= leastPairs && in.y.mean() > out.mean() {
 		within := (in.y.n*in.y.variance() + out.n*out.variance()) / all.y.n
-		gain = all.y.n / 2 * math.Log(max(leastVariance, all.y.variance())/max(leastVariance, within))
+		gain = all.y.n / 2 * math.Log1p((all.y.variance()-within)/max(leastVariance, within))
 	}
 	return gain + resends(in.again, all.again)
 }
@@ -222,13 +222,16 @@ func (s *search) next(had []Cause) (c Cause, named, any bool) {
 	if best < 0 {
 		return Cause{}, false, false
 	}
-	top := s.all[best]
-	var alike []candidate
-	for i, c := range s.all {
-		if i == best || gains[i] >= close*gains[best] && s.overlaps(c, top) {
-			alike = append(alike, c)
-		}
+	of := lists.Filter(lists.Range[int](len(s.all)), func(i int) bool {
+		return i == best || gains[i] >= close*gains[best] && s.overlaps(s.all[i], s.all[best])
+	})
+	if told := lists.Filter(of, func(i int) bool {
+		return !slices.ContainsFunc(of, func(o int) bool { return s.against(s.all[i], s.all[o]) })
+	}); len(told) > 0 {
+		of = told
 	}
+	best = slices.MaxFunc(of, func(a, b int) int { return cmp.Or(cmp.Compare(gains[a], gains[b]), b-a) })
+	top, alike := s.all[best], lists.Map(of, func(i int) candidate { return s.all[i] })
 	if c, named = name(alike, s.errors(top)); named && s.fits(top, gains[best]) {
 		s.describe(&c, top, slices.ContainsFunc(alike, s.control))
 		c.score = gains[best]
@@ -244,6 +247,26 @@ func (s *search) next(had []Cause) (c Cause, named, any bool) {
 	}
 	s.measure()
 	return c, named, true
+}
+
+// against reports whether the pairs that only one of two candidates has, one within the other, tell that it is the other:
+// they are as slow as the rest, which the smaller one does not explain, or not slow, which the larger one does not.
+func (s *search) against(c, o candidate) bool {
+	small, large := c.pairs, o.pairs
+	if len(small) > len(large) {
+		small, large = large, small
+	}
+	only := lists.Filter(large, func(i int) bool { _, ok := slices.BinarySearch(small, i); return !ok })
+	within := len(only) == len(large)-len(small)
+	only = lists.Filter(only, func(i int) bool { return s.open[i] && !math.IsNaN(s.excess[i]) })
+	middle := func(of []int) float64 { return median(lists.Map(of, func(i int) float64 { return s.excess[i] })) }
+	mean, _ := s.effect(small)
+	if !within || len(only) < leastPairs || mean < hit*s.sigma || s.stalls(small) {
+		return false
+	}
+	const asSlow, notSlow = 0.6, 0.25 // of the others' excess
+	rest := middle(only) / mean
+	return rest >= asSlow && len(c.pairs) == len(small) || rest <= notSlow && len(c.pairs) == len(large)
 }
 
 // overlaps reports whether a candidate would explain mostly what another one explains, too.
@@ -287,6 +310,12 @@ func (s *search) atTimes(i int) (single, known bool) {
 	return p.Longest-usual >= max(0.5, 1.5/n)*(p.Sec-usual*n), true // of few messages each has a large part
 }
 
+// stalls reports whether most of the slow ones of some pairs are slow at times.
+func (s *search) stalls(pairs []int) bool {
+	slow := lists.Filter(pairs, s.slow)
+	return 2*lists.CountIf(slow, func(i int) bool { one, _ := s.atTimes(i); return one }) > len(slow)
+}
+
 // fits reports whether the pairs of a candidate look as if it were the cause: most of them are slower, within the
 // leaf and beyond it where the way beyond is not known; or single messages of some are.
 func (s *search) fits(c candidate, gain float64) bool {
@@ -326,9 +355,9 @@ func (s *search) inside(c candidate, pairs []int, level float64) bool {
 
 // describe fills in the figures of a cause.
 func (s *search) describe(c *Cause, of candidate, control bool) {
-	c.pairs = lists.Filter(of.pairs, func(i int) bool { return s.open[i] })
-	c.Pairs = len(c.pairs)
-	for _, i := range c.pairs {
+	c.Of = lists.Filter(of.pairs, func(i int) bool { return s.open[i] })
+	c.Pairs = len(c.Of)
+	for _, i := range c.Of {
 		c.Resent += s.Pairs[i].Resent
 		if s.slow(i) {
 			c.Slow++
@@ -337,8 +366,7 @@ func (s *search) describe(c *Cause, of candidate, control bool) {
 	if resends(s.totals(of.pairs).again, s.totals(lists.Range[int](len(s.Pairs))).again) == 0 {
 		c.Resent = 0 // no more than others
 	}
-	slow := lists.Filter(c.pairs, s.slow)
-	c.AtTimes = len(slow) > 0 && 2*lists.CountIf(slow, func(i int) bool { one, _ := s.atTimes(i); return one }) > len(slow)
+	c.AtTimes = s.stalls(c.Of)
 	if mean, err := s.effect(of.pairs); material(of, mean, control) {
 		const wide = 1.96 // standard errors of an interval of 95 %
 		c.Share, c.Lo, c.Hi = 1/(1+mean), 1/(1+mean+wide*err), 1/(1+max(0, mean-wide*err))
@@ -353,8 +381,11 @@ func (s *search) enough(causes []Cause) []Cause {
 	left := max(0, lists.MaxOf(s.all, func(c candidate) float64 { return s.gain(c, all) }))
 	const mostExcess = 2 // a single long wait is one pair's
 	var slow, rest, excess, open float64
+	single := func(i int) bool { one, _ := s.atTimes(i); return one && s.slow(i) }
+	const few = 0.05 // pairs in which single messages waited by chance: of many servers these are more than those of one
+	chance := float64(lists.CountIf(lists.Range[int](len(s.Pairs)), func(i int) bool { return s.open[i] && single(i) })) <= few*float64(len(s.Pairs))
 	for i := range s.Pairs {
-		if s.slow(i) && s.again[i] == 0 {
+		if s.slow(i) && s.again[i] == 0 && !(chance && single(i)) {
 			x := min(s.excess[i], mostExcess)
 			slow, excess = slow+1, excess+x
 			if s.open[i] {
@@ -379,7 +410,7 @@ func (s *search) enough(causes []Cause) []Cause {
 func (s *search) around(causes []Cause) bool {
 	said := map[int]bool{}
 	for _, c := range causes {
-		for _, i := range c.pairs {
+		for _, i := range c.Of {
 			said[i] = true
 		}
 	}
@@ -425,7 +456,7 @@ func (s *search) stops() (out []Cause) {
 		c := Cause{Kind: OfServer, Name: s.Names[rank], Parts: []string{s.Names[rank]}, Stops: x.Stops, Stood: x.Stood, Longest: x.Longest, First: x.First}
 		for i, p := range s.Pairs {
 			if p.Src == rank || p.Dst == rank {
-				c.pairs = append(c.pairs, i)
+				c.Of = append(c.Of, i)
 			}
 		}
 		out = append(out, c)
@@ -435,7 +466,7 @@ func (s *search) stops() (out []Cause) {
 		return nil // a machine that is too small
 	}
 	for _, c := range out {
-		for _, i := range c.pairs {
+		for _, i := range c.Of {
 			s.open[i] = false
 		}
 	}
