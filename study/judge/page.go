@@ -259,17 +259,15 @@ func (f *fabric) allCables() []network.Cable {
 	return cables
 }
 
-// deciding are the ports of the deciding links: those that slow pairs have in common; the fullest
+// deciding are the ports of the deciding links: those that are named for slow pairs; the fullest
 // ones of the tables, where these exceed the link of a host; else those that prove the bound.
 func (f *fabric) deciding(v *Verdict, b *scheduler.Bound) map[network.End]bool {
 	out := map[network.End]bool{}
-	if v.Pairs != nil {
-		for _, c := range v.Pairs.Common {
-			out[c.end] = true
+	if v.Pairs != nil && len(v.Pairs.ends) > 0 {
+		for _, e := range v.Pairs.ends {
+			out[e] = true
 		}
-		if len(out) > 0 {
-			return out
-		}
+		return out
 	}
 	if t := v.Tables; t != nil {
 		longest := float64(v.each) / t.Unphased

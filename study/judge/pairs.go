@@ -8,6 +8,8 @@ import (
 
 	"evbench/internal/lists"
 	"evbench/internal/show"
+	"evbench/results/attribution"
+	"evbench/site/lft"
 	"evbench/site/network"
 	"evbench/study/judge/foreign"
 )
@@ -26,17 +28,18 @@ type Pairs struct {
 	Below  int `json:"below_usual"`
 	Shared int `json:"below_by_sharing"`
 	Slow   int `json:"slow"`
-	// Pairs are the slowest of the slow ones, Common links that explain slow pairs, and Scattered
-	// the number of slow pairs that no such link explains.
-	Pairs     []SlowPair   `json:"slow_pairs"`
-	Common    []CommonLink `json:"common_links"`
-	Scattered int          `json:"scattered"`
+	// Pairs are the slowest of the slow ones, Causes who is slow, and Scattered the number of slow pairs that nobody
+	// explains.
+	Pairs     []SlowPair          `json:"slow_pairs"`
+	Causes    []attribution.Cause `json:"causes"`
+	Scattered int                 `json:"scattered"`
 	// Above are pairs that got more than the link rate, and count as if they had the link rate.
 	// Fastest is the most that a pair got, as a share of the link rate.
 	Above   int     `json:"above_link_rate,omitempty"`
 	Fastest float64 `json:"fastest_of_link_rate,omitempty"`
 
-	matrix []float64 // rates by host of the job, [src·n + dst] in bit/s, NaN: none
+	ends   []network.End // ports of the links that Causes name
+	matrix []float64     // rates by host of the job, [src·n + dst] in bit/s, NaN: none
 }
 
 // A SlowPair got less than its expected rate.
@@ -48,18 +51,8 @@ type SlowPair struct {
 	Sharing  float64 `json:"sharing"`            // of the fullest link on the way, at that time
 }
 
-// A CommonLink is a link that slow pairs share: Slow of the Pairs over it are slow. Or are ports of
-// links on the way of the same pairs.
-type CommonLink struct {
-	Direction
-	Slow  int      `json:"slow"`
-	Pairs int      `json:"pairs"`
-	Or    []string `json:"or,omitempty"`
-}
-
 const (
-	mostSlow   = 20 // slow pairs that are named
-	mostCommon = 5  // links that are named
+	mostSlow = 20 // slow pairs that are named
 
 	tooFast = 1.25 // times the link rate: where half of the pairs have more, rates are not of links
 )
@@ -109,7 +102,7 @@ func (f *fabric) pairs(in Input) (*Pairs, error) {
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s: no pair of different hosts", in.Result.What)
 	}
-	out := &Pairs{Count: len(list), Pairs: []SlowPair{}, Common: []CommonLink{}}
+	out := &Pairs{Count: len(list), Pairs: []SlowPair{}}
 	if err := out.bursts(list, in); err != nil {
 		return nil, err
 	}
@@ -135,7 +128,7 @@ func (f *fabric) pairs(in Input) (*Pairs, error) {
 	for _, p := range slow[:min(len(slow), mostSlow)] {
 		out.Pairs = append(out.Pairs, SlowPair{f.net.Info(p.src).Name, f.net.Info(p.dst).Name, p.Rate, out.Usual / p.sharing, p.sharing})
 	}
-	f.common(out, list, slow)
+	f.blame(out, in, list, slow)
 	return out, nil
 }
 
@@ -181,26 +174,29 @@ func (f *fabric) ways(in Input) ([]pair, error) {
 		}
 		hosts[i] = v
 	}
-	t := in.Tables
 	out := make([]pair, 0, len(in.Result.Pairs.List))
 	for _, x := range in.Result.Pairs.List {
 		p := pair{Pair: x, src: hosts[x.Src], dst: hosts[x.Dst]}
 		if p.src == p.dst {
 			continue
 		}
-		p.way = append(p.way, network.End{Node: p.src, Port: 1})
-		if t == nil {
-			p.way = append(p.way, f.net.Leaf(p.dst))
-		} else {
-			route, err := f.route(t, p.src, p.dst)
-			if err != nil {
-				return nil, err
-			}
-			p.way = append(p.way, route...)
+		var err error
+		if p.way, err = f.way(in.Tables, p.src, p.dst); err != nil {
+			return nil, err
 		}
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// way lists the ports by which messages leave, the host's first; without tables that of its leaf to the receiver is the
+// only other one.
+func (f *fabric) way(t *lft.Tables, src, dst network.Node) (way []network.End, err error) {
+	route := []network.End{f.net.Leaf(dst)}
+	if t != nil {
+		route, err = f.route(t, src, dst)
+	}
+	return append([]network.End{{Node: src, Port: 1}}, route...), err
 }
 
 // share sets for each pair how many concurrent pairs pass the fullest link on its way, over the
@@ -224,52 +220,61 @@ func (f *fabric) share(list []pair) {
 	}
 }
 
-// common looks for links that slow pairs share: repeatedly the link with the most slow pairs, less
-// the pairs that are not slow, until no link has more slow ones.
-func (f *fabric) common(out *Pairs, list, slow []pair) {
-	all, left := map[network.End]int{}, slow
+// blame names who is slow, by the same attribution as a run. Without tables the ways between switches are not known.
+func (f *fabric) blame(out *Pairs, in Input, list, slow []pair) {
+	named := ways{f, in.Tables, map[network.End]attribution.Wire{}}
+	e, at := attribution.Evidence{Timed: true, Ways: named}, map[network.Node]int{}
+	for i, v := range f.hosts.Nodes {
+		at[v], e.Names = i, append(e.Names, f.name(v))
+	}
 	for _, p := range list {
-		for _, e := range p.way {
-			all[e]++
-		}
+		e.Pairs = append(e.Pairs, attribution.Pair{
+			Src: at[p.src], Dst: at[p.dst], Bytes: 1, Sec: 1 / p.Rate, Expected: p.sharing, Shared: int(math.Round(p.sharing)),
+		})
 	}
-	for len(left) > 0 && len(out.Common) < mostCommon {
-		bad := map[network.End]int{}
-		for _, p := range left {
-			for _, e := range p.way {
-				bad[e]++
+	out.Causes = attribution.Find(e)
+	explained := map[[2]network.Node]bool{}
+	for _, c := range out.Causes {
+		for _, i := range c.Of {
+			explained[[2]network.Node{list[i].src, list[i].dst}] = true
+			for _, at := range list[i].way {
+				if w := named.wire(at); slices.Contains(c.Parts, w.Cable) || slices.Contains(c.Parts, w.Name) {
+					out.ends = append(out.ends, at)
+				}
 			}
 		}
-		var best network.End
-		score := 0
-		for e, n := range bad {
-			x := 2*n - all[e]
-			if x > score || x == score && score > 0 && (e.Node < best.Node || e.Node == best.Node && e.Port < best.Port) {
-				best, score = e, x
-			}
-		}
-		if score < 1 || bad[best] < 2 {
-			break
-		}
-		out.Common = append(out.Common, CommonLink{f.direction(best), bad[best], all[best], f.alike(best, left, bad, all)})
-		left = slices.DeleteFunc(slices.Clone(left), func(p pair) bool { return slices.Contains(p.way, best) })
 	}
-	out.Scattered = len(left)
+	out.Scattered = lists.CountIf(slow, func(p pair) bool { return !explained[[2]network.Node{p.src, p.dst}] })
 }
 
-// alike names the ports on the way of the same pairs as best.
-func (f *fabric) alike(best network.End, slow []pair, bad, all map[network.End]int) (names []string) {
-	i := slices.IndexFunc(slow, func(p pair) bool { return slices.Contains(p.way, best) })
-	for _, e := range slow[i].way {
-		together := e != best && bad[e] == bad[best] && all[e] == all[best]
-		for _, p := range slow {
-			together = together && slices.Contains(p.way, e) == slices.Contains(p.way, best)
+// ways are those of messages between hosts of the job.
+type ways struct {
+	*fabric
+	tables *lft.Tables
+	named  map[network.End]attribution.Wire
+}
+
+// Way implements attribution.Ways. Routes were found before.
+func (w ways) Way(src, dst int) (wires []attribution.Wire, known bool) {
+	route, _ := w.way(w.tables, w.hosts.Nodes[src], w.hosts.Nodes[dst])
+	return lists.Map(route, w.wire), w.tables != nil
+}
+
+// wire names the link that leaves by a port, its cable by the lower end.
+func (w ways) wire(e network.End) attribution.Wire {
+	x, ok := w.named[e]
+	if !ok {
+		d, low := w.direction(e), w.direction(e)
+		if far := w.net.At(e.Node, int(e.Port)); far.Node < e.Node {
+			low = w.direction(far)
 		}
-		if together {
-			names = append(names, f.net.EndName(e))
+		x = attribution.Wire{
+			From: d.From, To: d.To, Name: fmt.Sprintf("%s to %s (port %s)", d.From, d.To, d.Port),
+			Cable: fmt.Sprintf("%s-%s (port %s)", low.From, low.To, low.Port),
 		}
+		w.named[e] = x
 	}
-	return names
+	return x
 }
 
 // matrix holds what each host got from each other; for several pairs of ranks their mean.
@@ -329,15 +334,11 @@ func (p *Pairs) lines(slow float64, add func(string, string, ...any)) {
 		add("", "%s more than a link carries, up to %.3g times that, and counted as a link's rate: bursts from buffers, which larger messages have less of",
 			show.Plural(p.Above, "pair got", "pairs got"), p.Fastest)
 	}
-	for _, x := range p.Common {
-		or := ""
-		for _, port := range x.Or {
-			or += " or port " + port
-		}
-		add("in common", "%s to %s (port %s)%s: %d of the %d pairs over it are slow", x.From, x.To, x.Port, or, x.Slow, x.Pairs)
+	for _, c := range p.Causes {
+		add("who", "%s: %d of its %s", c.Text(0), c.Slow, show.Plural(c.Pairs, "pair", "pairs"))
 	}
-	if p.Scattered > 0 && len(p.Common) > 0 {
-		add("", "%s no link in common", show.Plural(p.Scattered, "slow pair has", "slow pairs have"))
+	if p.Scattered > 0 {
+		add("", "what makes %s slow is not known", show.Plural(p.Scattered, "pair", "pairs"))
 	}
 	for i, x := range p.Pairs[:min(len(p.Pairs), textPairs)] {
 		more := ""

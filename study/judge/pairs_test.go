@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"evbench/site/lft"
@@ -57,7 +58,13 @@ func TestPairsNameTheLink(t *testing.T) {
 				return 1
 			})
 			p, err := f.pairs(in)
-			if err != nil || len(p.Common) != 1 || p.Common[0].Port != n.EndName(slow) || p.Scattered != 0 {
+			want := "port " + n.EndName(slow)
+			for _, h := range []network.End{slow, n.At(slow.Node, int(slow.Port))} {
+				if n.IsHost(h.Node) {
+					want = n.Info(h.Node).Name + " or its cable"
+				}
+			}
+			if err != nil || len(p.Causes) != 1 || !strings.Contains(p.Causes[0].Name, want) || len(p.Causes[0].Parts) > 1 || p.Scattered != 0 {
 				t.Fatalf("%s: %+v, %v", n.EndName(slow), p, err)
 			}
 		}
@@ -95,7 +102,7 @@ func TestPairsWithoutTables(t *testing.T) {
 	expect.MustTrue(t, err == nil && len(hosts.Nodes) == 3, "%v %v", hosts, err)
 	in.Hosts, in.Result = hosts, &foreign.Result{What: "pairs", Pairs: p}
 	v := judged(t, in)
-	expect.True(t, v.Pairs.Count == 10 && v.Pairs.Slow == 3 && v.Pairs.Common[0].From == "h5" && v.Measured == nil,
+	expect.True(t, v.Pairs.Count == 10 && v.Pairs.Slow == 3 && v.Pairs.Causes[0].Name == "h5 or its cable to leaf2" && v.Measured == nil,
 		"%+v, measured %+v", v.Pairs, v.Measured)
 	ranks := foreign.Pairs{Names: p.Names, Shifts: true}
 	expect.Error(t, expect.Err(HostsOf(&ranks, in.Net)), "h5 has 1 rank and h1 has 2")

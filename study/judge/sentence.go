@@ -110,8 +110,11 @@ func (v *Verdict) ofPairs() answer.Finding {
 		if v.Measured != nil { // which has the figures
 			f.Text = which
 		}
-		if len(p.Common) > 0 {
-			f.Cause = fmt.Sprintf("look at %s to %s", p.Common[0].From, p.Common[0].To)
+		switch {
+		case len(p.Causes) > 0 && v.Measured != nil:
+			f.Cause = "look at " + p.Causes[0].Name
+		case len(p.Causes) > 0:
+			f.Text, f.Cause = fmt.Sprintf("%s slow, usually %s", show.Plural(p.Slow, "pair is", "pairs are"), usual), p.Causes[0].Text(0)
 		}
 		return f
 	case v.allSlow():
@@ -120,6 +123,9 @@ func (v *Verdict) ofPairs() answer.Finding {
 	}
 	f := answer.Finding{Place: answer.At}
 	switch {
+	case len(p.Causes) > 0:
+		f.Text = "no pair is slow; " + p.Causes[0].Text(0)
+		return f
 	case p.Below > 0:
 		f.Text = fmt.Sprintf("no pair is slow; %d of %d share links and have less than the usual %s", p.Below, p.Count, usual)
 	case p.Count == 1:

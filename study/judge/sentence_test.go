@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"evbench/internal/answer"
+	"evbench/results/attribution"
 	"evbench/testing/expect"
 )
 
@@ -45,7 +46,7 @@ func drawn(rng *rand.Rand) *Verdict {
 			v.Pairs.Pairs = []SlowPair{{Src: "node001 mlx5_0", Dst: "node002 mlx5_0", Rate: 20e9}}
 		}
 		if maybe() {
-			v.Pairs.Common = []CommonLink{{Direction: Direction{From: "node001 mlx5_0", To: "s1_0"}}}
+			v.Pairs.Causes = []attribution.Cause{{Name: "node001 mlx5_0 or its cable to s1_0", Share: share()}}
 		}
 	}
 	if maybe() {

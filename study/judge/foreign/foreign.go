@@ -112,6 +112,7 @@ var formats = []Format{
 		data = afterBanner(data)
 		return documents(data) && (containing(`"connecting_to"`)(data) || containing(`"iperf 3`)(data))
 	}, func(data []byte, o Options) (*Result, error) { return readIperf3(afterBanner(data), o) }},
+	{"pairs", func(data []byte) bool { _, is := pairsHead(data); return is }, readPairs},
 	{Own, func(data []byte) bool { return isJSON(data) && containing(`"schema"`)(data) }, readOwn},
 }
 

@@ -8,7 +8,7 @@ import (
 // givenNumber is the way on for the output of any other program.
 const givenNumber = "or give its number: --result 1400us --size 1MiB (of a call; from a rank to each other), or --result 10.9GB/s (what each host receives)"
 
-const measuresPairs = ", which measures one pair of hosts at a time: for pairs take mpiGraph or iperf3 -J, "
+const measuresPairs = ", which measures one pair of hosts at a time: write what each got into a table (the line \"src,dst,Gbit/s\", then \"node1,node2,96.1\" …), take mpiGraph or iperf3 -J, "
 
 // named are programs whose output is not read, by what all of their outputs have, and what each is.
 var named = []struct {

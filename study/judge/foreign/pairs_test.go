@@ -54,6 +54,25 @@ func TestMPIGraph(t *testing.T) {
 	}
 }
 
+// A table has the unit of its rates in its head; rounds say what ran at the same time.
+func TestTableOfPairs(t *testing.T) {
+	p := pairsOf(t, "src,dst,Gbit/s,round\nnode1,node2,96.1,a\nnode2,node1,95,b\n\nnode3, node1, 50, a\n")
+	expect.Equal(t, fmt.Sprint(p.Names, p.List), "[node1 node2 node3] [{0 1 9.61e+10 0} {1 0 9.5e+10 1} {2 0 5e+10 0}]", "")
+	p = pairsOf(t, "src dst MB/s\na b 100\nb a 50\n")
+	expect.Equal(t, fmt.Sprint(p.List), "[{0 1 8e+08 0} {1 0 4e+08 1}]", "alone")
+	for text, want := range map[string]string{
+		"src,dst,speed\na,b,1\n":         "line 1: src,dst,speed: columns are",
+		"src,dst,Gbit/s\na,b\n":          "line 2: 2 columns, not 3",
+		"src,dst,Gbit/s\na,b,fast\n":     "line 2: rate",
+		"src,dst,Gbit/s\na,a,1\n":        "a sends to itself",
+		"src,dst,Gbit/s\na,b,0\n":        "no rate from a to b",
+		"src,dst,Gbit/s\na,b,1\na,b,2\n": "two results from a to b",
+		"src,dst,Gbit/s\n":               "no pair was measured",
+	} {
+		expect.Error(t, expect.Err(Read([]byte(text), Options{})), want)
+	}
+}
+
 // Tests that overlap ran at the same time; with -R the server sends.
 func TestIperf3(t *testing.T) {
 	p := pairsOf(t, iperfTwo)
