@@ -148,6 +148,8 @@ func TestCableDies(t *testing.T) {
 }
 
 // Servers that are cut off end the run with their names.
+//
+//gate:race
 func TestCutOffEnds(t *testing.T) {
 	text := strings.Replace(failing, "{link: leaf0-spine1, at: 100ms, for: 200ms}", "{link: leaf0-spine1, at: 100ms}, {link: leaf0-spine0, at: 200ms}", 1)
 	f := &breakable{}
@@ -169,6 +171,8 @@ func (f lateFabric) SetLinks(ctx context.Context, links []topology.Link, up bool
 }
 
 // A link that dies after another is back, which is heard a second later, does not end the run.
+//
+//gate:race
 func TestHeardLate(t *testing.T) {
 	text := strings.Replace(failing, "{link: leaf0-spine1, at: 100ms, for: 200ms}", "{link: leaf0-spine1, at: 100ms, for: 200ms}, {link: leaf0-spine0, at: 350ms}", 1)
 	f := &breakable{}
@@ -299,6 +303,8 @@ func TestCutOffWaits(t *testing.T) {
 
 // Where nothing is done about a link that stays dead, it is named, and not the servers that
 // wait for each other behind it.
+//
+//gate:race
 func TestDeadForGood(t *testing.T) {
 	text := strings.Replace(failing, ", for: 200ms", "", 1)
 	sum, err := run(t, strings.Replace(text, "warmup: 1", "warmup: 1\ntimeout: 1s", 1)+"none\n", newCutOff(), &memory{})
@@ -310,6 +316,8 @@ func TestDeadForGood(t *testing.T) {
 
 // Where nobody follows links, one that somebody else has taken down is named, also when it is
 // back, and so is the cable of a server in every case; no server is.
+//
+//gate:race
 func TestDeadUnfollowed(t *testing.T) {
 	link := []topology.Link{{Leaf: 0, Spine: 1}}
 	server := topology.CableEvent{Cable: "server0-leaf0"}
@@ -373,6 +381,8 @@ cases:
 
 // What happens to links is told when it happens: each change, each plan that comes into
 // use, each fail-over that is done.
+//
+//gate:race
 func TestFailoverProgress(t *testing.T) {
 	f := &breakable{}
 	told := map[string][]string{}

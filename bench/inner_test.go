@@ -258,6 +258,7 @@ func (s *slowLinks) SetLinks(ctx context.Context, _ []topology.Link, _ bool) err
 	return fmt.Errorf("leaf0: wait for links: %w", ctx.Err())
 }
 
+//gate:race
 func TestCaseEndsWhileLinksChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)

@@ -79,6 +79,8 @@ cases: [{schedule: linear-shift}]
 `
 
 // Servers that are where the file says are measured, and the manifest says who they are and what was found.
+//
+//gate:race
 func TestPreflight(t *testing.T) {
 	sink := expect.Value(lookAt(t, short, []string{"a", "a", "b", "b"}, func(rank int) results.Host {
 		h := alike(rank)

@@ -75,6 +75,8 @@ func TestKeepsPlans(t *testing.T) {
 }
 
 // A plan that cannot be kept ends the run before anything is measured.
+//
+//gate:race
 func TestPlansFail(t *testing.T) {
 	full := errors.New("disk full")
 	sink := &memory{keeps: results.Keeps{Plans: true}, plans: map[string][]byte{}, full: full}

@@ -46,6 +46,8 @@ cases:
 }
 
 // Each policy goes on with roles, and loses nothing.
+//
+//gate:race
 func TestPoliciesOfRoles(t *testing.T) {
 	for _, policy := range []string{"minhop", "unsync", "fors"} {
 		text := strings.Replace(failing, "topology: FT(2;2,4)", "topology: FT(2;2,4)\nreaders: leaf0-2\nbuilders: leaf2-3", 1)

@@ -97,9 +97,27 @@ type Work struct {
 	Ended func(results.Run) error
 }
 
+// check returns an error that names what a caller has not set and a run cannot do without.
+func (w Work) check() error {
+	switch {
+	case w.Scenario == nil:
+		return errors.New("bench.Work: Scenario is nil")
+	case len(w.Cases) == 0:
+		return errors.New("bench.Work: Cases has none: bench.Prepare makes them of the scenario")
+	case w.Fabric == nil:
+		return errors.New("bench.Work: Fabric is nil")
+	case w.Open == nil:
+		return errors.New("bench.Work: Open is nil: it makes the sink of the results")
+	}
+	return nil
+}
+
 // Run measures. The summary covers everything measured, even if an error or ctx ended the run
-// early; it is then marked.
+// early; it is then marked. A field of w that must be set and is not, is an error before anything begins.
 func Run(ctx context.Context, w Work, o Options) (results.Summary, error) {
+	if err := w.check(); err != nil {
+		return results.Summary{}, err
+	}
 	s := w.Scenario
 	r := &runner{s: s, o: o, f: w.Fabric, ways: w.Ways, open: w.Open, close: w.Ended, cases: w.Cases, slow: map[string]*slowness{}, search: w.Search, plan: rounds{Rounds: s.Rounds, seed: s.Seed, cases: len(w.Cases)}}
 	if w.Search != nil {

@@ -26,6 +26,8 @@ import (
 
 // What servers received of each other makes their goodput, in every mode and repeat,
 // and so do the rates of free-running pairs, which nobody clocks.
+//
+//gate:race
 func TestRunCountsPairs(t *testing.T) {
 	sink := &memory{keeps: results.Keeps{Pairs: true}}
 	sum := expect.Value(run(t, small, &inProcess{}, sink))(t)
@@ -103,6 +105,8 @@ func (f startless) Launch(ctx context.Context, j fabric.Job) (func() error, erro
 }
 
 // A worker that fails at its start ends the wait for the others at once, and is named.
+//
+//gate:race
 func TestRunWorkerFails(t *testing.T) {
 	s, planned := read(t, small)
 	synctest.Test(t, func(t *testing.T) {
@@ -112,6 +116,21 @@ func TestRunWorkerFails(t *testing.T) {
 	})
 }
 
+// What a caller has left out is named before anything is launched.
+func TestRunWithoutAField(t *testing.T) {
+	s, planned := read(t, small)
+	whole := bench.Work{Scenario: s, Cases: planned, Fabric: &inProcess{}, Open: into(&memory{})}
+	for field, without := range map[string]func(*bench.Work){
+		"Scenario": func(w *bench.Work) { w.Scenario = nil }, "Cases": func(w *bench.Work) { w.Cases = nil },
+		"Fabric": func(w *bench.Work) { w.Fabric = nil }, "Open": func(w *bench.Work) { w.Open = nil },
+	} {
+		w := whole
+		without(&w)
+		_, err := bench.Run(t.Context(), w, bench.Options{})
+		expect.True(t, err != nil && strings.Contains(err.Error(), "bench.Work: "+field+" "), "%s: %v", field, err)
+	}
+}
+
 // Workers may take longer to start than the wait for one of them.
 func TestRunStartsSlowly(t *testing.T) {
 	expect.OK(t, expect.Err(run(t, small, &inProcess{apart: 25 * time.Second}, &memory{})))
@@ -119,6 +138,8 @@ func TestRunStartsSlowly(t *testing.T) {
 
 // Connections that do not open, where those of an earlier slice did and every server lives, are
 // opened again. A run whose network never carried anything ends at once.
+//
+//gate:race
 func TestRunOpensAgain(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -204,6 +225,8 @@ func TestRun(t *testing.T) {
 
 // TestRunFindsBarrier: barrier: auto takes the barrier whose phases are shortest, once for all cases that ask, and the manifest says
 // which were tried, with their times.
+//
+//gate:race
 func TestRunFindsBarrier(t *testing.T) {
 	f, sink := &inProcess{quick: barrier.Dissemination}, &memory{}
 	sum := expect.Value(run(t, `
@@ -246,6 +269,8 @@ cases:
 
 // Ordered cases of windows of each length, fragments of any size and with a dead link build
 // every event once, and their tokens are counted.
+//
+//gate:race
 func TestRunOrdered(t *testing.T) {
 	sum := expect.Value(run(t, `
 topology: FT(2;2,3)
@@ -293,6 +318,8 @@ cases:
 
 // With a link rate there are efficiencies; memory is faster than any link, and
 // the verdict says that something is odd.
+//
+//gate:race
 func TestRunWithRate(t *testing.T) {
 	text := strings.Replace(small, "{kind: hosts}", "{kind: lab, rate: 1Gbit/s}", 1)
 	sum := expect.Value(run(t, text, &inProcess{info: results.Fabric{Kind: "lab", RateBitPerSec: 1e9, Factor: 1}}, &memory{}))(t)
@@ -303,6 +330,8 @@ func TestRunWithRate(t *testing.T) {
 }
 
 // A fragment that is damaged on the way is found, and the run says so.
+//
+//gate:race
 func TestRunFindsDamage(t *testing.T) {
 	var once sync.Once
 	f := &inProcess{fault: func(m *transporttest.Message) transporttest.Action {
@@ -319,6 +348,7 @@ func TestRunFindsDamage(t *testing.T) {
 	expect.True(t, invalid, "no case is invalid for a corrupt fragment: error %v, %+v", err, sum.Cases)
 }
 
+//gate:race
 func TestRunEndsEarly(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) { synctest.Test(t, interrupted) })
 	t.Run("routes refused", func(t *testing.T) {
@@ -367,6 +397,8 @@ func interrupted(t *testing.T) {
 
 // Events tell a run from its begin to its end, one at a time, with the rate of one server
 // and with what the run has come to so far.
+//
+//gate:race
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, planned := read(t, small)

@@ -80,6 +80,8 @@ func TestSearchLatency(t *testing.T) {
 }
 
 // An interrupted search says how far it came, and nothing more.
+//
+//gate:race
 func TestSearchInterrupted(t *testing.T) {
 	sum, _ := search(t, rated+twoCases, bench.Search{}, 3)
 	expect.True(t, len(sum.Found) == 1 && sum.Found[0].Steps == 2 && sum.Found[0].Doubt != "", "%+v", sum.Found)

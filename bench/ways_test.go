@@ -55,6 +55,8 @@ func (p ported) WireName(wire int) (link, direction string) { return fmt.Sprint(
 
 // A port that leads another way before a slice, or at its end, takes the case out of what is measured over its plan, and is
 // named.
+//
+//gate:race
 func TestRunPortMoves(t *testing.T) {
 	head, _, _ := strings.Cut(small, "rounds:")
 	text := strings.Replace(head, "{kind: hosts}", "{kind: hosts, routes: ports}", 1) + "rounds: 1\ncontrol: off\ncases: [{name: shift, schedule: linear-shift, routing: ecmp}]\n"

@@ -15,6 +15,8 @@ import (
 )
 
 // Two whole workers over TCP allocate nothing either, however payload moves.
+//
+//gate:race
 func TestWorkersOverTCPAllocateNothing(t *testing.T) {
 	for _, mode := range []modes.Mode{modes.Sync, modes.Unsync, modes.FreeRunning} {
 		for _, deliver := range []string{builder.DeliverBuffer, builder.DeliverDiscard} {

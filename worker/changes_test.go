@@ -56,6 +56,8 @@ func (s *switcher) run(ctx context.Context) {
 
 // Plans and modes may change at any moment: every event is built once all the same, by the
 // server whose turn it is, and all build equally many.
+//
+//gate:race
 func TestSwitchesAtRandom(t *testing.T) {
 	for _, tt := range []struct {
 		mode     modes.Mode
@@ -63,10 +65,10 @@ func TestSwitchesAtRandom(t *testing.T) {
 		seed     uint64
 		balanced bool
 	}{
-		{modes.Sync, 0, 1, false}, {modes.Sync, 1, 2, false}, {modes.Sync, 3, 3, false}, {modes.Sync, 2, 4, false}, {modes.Sync, 2, 5, false},
-		{modes.FreeRunning, 0, 6, false}, {modes.Unsync, 0, 7, false}, {modes.Unsync, 0, 9, false}, {modes.Unsync, 0, 11, false},
-		{modes.Unsync, 0, 7, true}, {modes.Unsync, 0, 8, true}, {modes.Unsync, 0, 9, true},
-	} {
+		{modes.Sync, 0, 1, false}, {modes.Sync, 3, 3, false}, {modes.FreeRunning, 0, 6, false}, {modes.Unsync, 0, 7, false}, {modes.Unsync, 0, 7, true},
+		{modes.Sync, 1, 2, false}, {modes.Sync, 2, 4, false}, {modes.Sync, 2, 5, false}, {modes.Unsync, 0, 9, false}, {modes.Unsync, 0, 11, false},
+		{modes.Unsync, 0, 8, true}, {modes.Unsync, 0, 9, true},
+	}[:expect.Samples(12, 5)] { // the first are of each kind once
 		t.Run(fmt.Sprintf("%s/%d/%d/%v", tt.mode, tt.async, tt.seed, tt.balanced), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { switchAtRandom(t, tt.mode, tt.async, tt.seed, tt.balanced) })
 		})
@@ -117,6 +119,8 @@ func (s *switcher) check(t *testing.T) {
 
 // What is sent twice and what comes too late is recognised after a change of the plan, and
 // costs the new events nothing; an event that is spoilt on the old plan is lost, once.
+//
+//gate:race
 func TestLateFragmentsOfAnOldPlan(t *testing.T) {
 	for _, to := range []modes.Mode{modes.Sync, modes.Unsync} {
 		t.Run(string(to), func(t *testing.T) { synctest.Test(t, func(t *testing.T) { lateFragments(t, to) }) })
@@ -223,6 +227,8 @@ func TestUpdateWhileAnExchangeStandsStill(t *testing.T) {
 }
 
 // A worker that goes away while the plan changes ends the case, and is named.
+//
+//gate:race
 func TestKilledDuringUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 4).start()
@@ -246,6 +252,8 @@ func TestKilledDuringUpdate(t *testing.T) {
 }
 
 // What no case can do is refused, and harms nothing.
+//
+//gate:race
 func TestUpdatesRefused(t *testing.T) {
 	for _, tt := range []struct {
 		mode, to    modes.Mode

@@ -70,6 +70,8 @@ func TestQuietClock(t *testing.T) {
 }
 
 // The end of a case that fails counts what was accepted and not built.
+//
+//gate:race
 func TestClockOfFailure(t *testing.T) {
 	virtual(t, "killed", func(t *testing.T) {
 		r := newRig(t, 4).start()

@@ -37,6 +37,8 @@ func once(f func(m *transporttest.Message) transporttest.Action) func(m *transpo
 }
 
 // Each kind of damage is found, and counted as what it is, in every mode.
+//
+//gate:race
 func TestDamage(t *testing.T) {
 	window := builder.NewWindow(func(n int) []byte { return make([]byte, n) }, 1000, 1)
 	for _, tt := range []struct {
@@ -118,6 +120,8 @@ func TestHeaderCheckTrustsThePayload(t *testing.T) {
 }
 
 // A fragment that never comes ends the case with an error that names both ends.
+//
+//gate:race
 func TestLostFragment(t *testing.T) {
 	inModes(t, func(t *testing.T, mode modes.Mode) {
 		r := newRig(t, 4)
@@ -138,6 +142,8 @@ func TestLostFragment(t *testing.T) {
 }
 
 // A worker that dies is named at once, with who waited for it, and the next case says that it is not there.
+//
+//gate:race
 func TestKilledWorker(t *testing.T) {
 	inModes(t, func(t *testing.T, mode modes.Mode) {
 		r := newRig(t, 5).start()
@@ -171,6 +177,8 @@ func withPeers(c controller.Case) controller.Case {
 }
 
 // A worker that hangs, but whose control connection still answers, is named soon after the time-out.
+//
+//gate:race
 func TestHungWorker(t *testing.T) {
 	inModes(t, func(t *testing.T, mode modes.Mode) {
 		r := newRig(t, 5)

@@ -69,6 +69,8 @@ func (e *early) Poll(ctx context.Context, done []transport.Op) (int, error) {
 }
 
 // Tokens may be sent a little before a fragment is there: nobody is told twice.
+//
+//gate:race
 func TestOrderedEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 6
@@ -142,6 +144,8 @@ func TestDamagedTokens(t *testing.T) {
 }
 
 // Plans that cannot be made, or that workers cannot rely on, end the case with the reason.
+//
+//gate:race
 func TestBadWindows(t *testing.T) {
 	for want, windows := range map[string]controller.Windows{
 		"plan of exchanges 5 to 7: no path": bad(func(from uint64, _ []wire.Window) error { return failAt(from, 5) }),
@@ -218,6 +222,8 @@ func TestOrderedReplan(t *testing.T) {
 
 // Sources that have nothing for an event send nothing, and it is complete all the same, also
 // where nobody has anything.
+//
+//gate:race
 func TestOrderedFanout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 6

@@ -65,6 +65,8 @@ func TestPairs(t *testing.T) {
 }
 
 // An interrupted case has what came until then.
+//
+//gate:race
 func TestPairsInterrupted(t *testing.T) {
 	inModes(t, func(t *testing.T, mode modes.Mode) {
 		r := newRig(t, 4).start()

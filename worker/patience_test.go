@@ -36,6 +36,8 @@ func TestSamplesAreWrittenBesideTheCase(t *testing.T) {
 }
 
 // Setting up a case may take longer than any time-out, as long as it gets on.
+//
+//gate:race
 func TestOpeningTakesItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 4)
@@ -119,6 +121,8 @@ func (t trickle) Moved(peer int) (m transport.Movement) {
 
 // Slow is not lost: fragments of a server take three time-outs, and its bytes move; the others wait
 // for it. If its bytes do not move, it is lost.
+//
+//gate:race
 func TestSlowIsNotLost(t *testing.T) {
 	for _, mode := range allModes {
 		for _, moves := range []bool{true, false} {

@@ -85,6 +85,7 @@ func backwards(rows [][]wire.Step, spine int) [][]wire.Step {
 	return rows
 }
 
+//gate:race
 func TestPlanUpdateRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3).start()

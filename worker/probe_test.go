@@ -95,6 +95,8 @@ func TestSurvey(t *testing.T) {
 }
 
 // When its time is over, a survey begins no further round.
+//
+//gate:race
 func TestSurveyLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProbers(t, 8, (*probers).reach)
@@ -112,6 +114,8 @@ func TestSurveyLimit(t *testing.T) {
 }
 
 // Workers that cannot probe say so, and a case can follow a survey.
+//
+//gate:race
 func TestSurveyWithoutProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3).start()
@@ -123,6 +127,8 @@ func TestSurveyWithoutProbe(t *testing.T) {
 }
 
 // A worker that leaves, one that does not answer, and a run that ends, end the survey.
+//
+//gate:race
 func TestSurveyFails(t *testing.T) {
 	hang := func(p *probers, from int) worker.ProbeFunc {
 		if from != 1 {

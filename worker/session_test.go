@@ -18,6 +18,8 @@ import (
 )
 
 // A worker ends when its controller goes away, also in the middle of a case.
+//
+//gate:race
 func TestControllerDies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3).start()
@@ -45,6 +47,8 @@ func runs(t *testing.T, o worker.Options) (*wire.NetConn, <-chan error) {
 }
 
 // A controller that is there, but says nothing any more, is given up; one that only pings is not.
+//
+//gate:race
 func TestSilentController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -108,6 +112,8 @@ func TestNotWelcome(t *testing.T) {
 
 // Who listens where a controller should, and says nothing or hangs up, is not waited
 // for longer than was said; another attempt may meet the controller.
+//
+//gate:race
 func TestNoWelcome(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -136,6 +142,8 @@ func TestNoWelcome(t *testing.T) {
 
 // A worker that stays is told to end by its controller, which may be writing results: its own ctx ends
 // no more than the case under way, and the controller hears why.
+//
+//gate:race
 func TestStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3)

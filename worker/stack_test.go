@@ -121,6 +121,8 @@ var differing = []builder.Distribution{
 }
 
 // Every event is complete and right, however sizes differ: a fragment of no bytes is a message without a body.
+//
+//gate:race
 func TestSizesDiffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 4
@@ -203,6 +205,8 @@ func TestRefusedConfiguration(t *testing.T) {
 }
 
 // Ctrl-C ends a case within two seconds and keeps what was measured.
+//
+//gate:race
 func TestInterrupt(t *testing.T) {
 	inModes(t, func(t *testing.T, mode modes.Mode) {
 		r := newRig(t, 4).start()

@@ -20,6 +20,8 @@ import (
 )
 
 // The whole stack over real sockets: every mode, a change of plan, and a worker that goes away.
+//
+//gate:race
 func TestOverTCP(t *testing.T) {
 	const n = 4
 	ctl := controller.New(controller.Options{Token: "secret"})

@@ -139,6 +139,8 @@ func (f *floor) arrive(i int) {
 
 // Random windows, delivered in random order: no port and no link has two fragments at a
 // time, and all comes to an end.
+//
+//gate:race
 func TestTurns(t *testing.T) {
 	for seed := range uint64(150) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -188,6 +190,8 @@ func ofThree(quiet bool, from uint64) *wire.Window {
 
 // A token that nobody waits for is refused; one that comes before its window is kept; one of
 // a window that another plan has replaced means nothing.
+//
+//gate:race
 func TestTokens(t *testing.T) {
 	x := &turns{rank: 0, n: 3}
 	of := func(rank int, window uint64, send int) note {

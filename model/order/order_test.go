@@ -73,15 +73,11 @@ func TestFigures(t *testing.T) {
 		{"FT(1;12)", "opensm-minhop", 11, 11, 11, "linear-shift"},
 		{"Dragonfly(2;4;2;9)", "sssp", 94, 94, 392, "ejection"},
 		{"Dragonfly(1;4;2;9)", "sssp", 35, 36, 98, "ejection"},
-		{"Dragonfly(4;8;1;9)", "sssp", 1172, 1172, 6432, "greedy"},
 		{"HyperX(6,6;8)", "sssp", 544, 544, 2641, "greedy"},
 		{"HyperX(4,4;2)", "sssp", 31, 32, 76, "ejection"},
 		{"HyperX(12;11)", "opensm-minhop", 131, 132, 1031, "spread-by-port"},
 		{"Jellyfish(60;7;5;1)", "sssp", 710, 710, 2819, "greedy"},
 	} {
-		if tt.bound > 1000 && testing.Short() {
-			continue // TestDescribe has it
-		}
 		p := made(t, computed(t, tt.engine, parsed(t, tt.network)), lft.Job{})
 		got := []any{int(p.Bound.Time), p.Phases, int(p.Time(p.LinearShift())), p.Made}
 		want := []any{tt.bound, tt.plan, tt.linear, tt.made}
@@ -548,7 +544,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestDescribe: the answer and the figures beside the usual order.
+// TestDescribe: the answer and the figures beside the usual order, of the largest network here.
 func TestDescribe(t *testing.T) {
 	p := made(t, computed(t, "sssp", parsed(t, "Dragonfly(4;8;1;9)")), lft.Job{})
 	var b strings.Builder

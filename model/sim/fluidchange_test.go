@@ -150,13 +150,13 @@ func drawn(t *testing.T, rng *rand.Rand) *Job {
 // times the time. Both but for rounding.
 func TestFluidSharesFairly(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for range expect.Samples(60, 15) {
+	for range expect.Samples(30, 15) {
 		j := drawn(t, rng)
 		n := j.Plan.Tree.Servers()
 		j.Sources = rng.IntN(n)
 		steps(t, newFlows(j, newReceivers(j), n*n))
 	}
-	for range expect.Samples(20, 5) {
+	for range expect.Samples(8, 5) {
 		j := small(t, modes.FreeRunning, "fors", "")
 		down := small(t, modes.FreeRunning, "fors", "", topology.Link{Leaf: rng.IntN(4), Spine: rng.IntN(4)}.String())
 		j.Size, j.Credits, j.Duration = spreadSizes(mega, rng.Float64()), 1+rng.IntN(4), 100*time.Millisecond

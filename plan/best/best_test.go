@@ -58,10 +58,10 @@ func TestAtTheBound(t *testing.T) {
 
 // Of random networks of two and three levels with slow hosts, whose cables carry 1 to 4 messages, no plan takes less than
 // the bound of all plans in phases, also of those whose messages share links, and nearly all take no more; the answer and
-// the line below it agree. Of 300, 284 are at the bound, and 7 more than 4 % and two message times above.
+// the line below it agree. Of 100, 92 are at the bound, and 3 more than 4 % and two message times above.
 func TestSlowHostsAtTheBound(t *testing.T) {
 	n, far := map[bool]int{}, 0
-	for seed := range uint64(expect.Samples(300, 25)) {
+	for seed := range uint64(expect.Samples(100, 25)) {
 		if testing.Short() && seed == 5 {
 			continue // it takes as long as all others
 		}
@@ -115,7 +115,7 @@ func TestSlowHostsAtTheBound(t *testing.T) {
 		}
 	}
 	t.Logf("at the bound: %v, %d more than 4 %% and two message times above", n, far)
-	expect.True(t, n[false] <= expect.Samples(16, 4) && far <= expect.Samples(7, 2), "at the bound: %v, far %d", n, far)
+	expect.True(t, n[false] <= expect.Samples(8, 4) && far <= expect.Samples(3, 2), "at the bound: %v, far %d", n, far)
 }
 
 // slowTree returns a whole tree, and the rates where some of its hosts have a share of the link rate.
@@ -136,11 +136,11 @@ func TestSlowHostsOfLargeNetworks(t *testing.T) {
 		slow  []int
 		most  float64
 	}{
-		{"PGFT(2;20,18;1,17;1,1)", 0.5, []int{3, 99, 200}, 400 + 359},
+		{"PGFT(2;10,9;1,8;1,1)", 0.5, []int{3, 29, 60}, 100 + 89},
 		{"PGFT(2;16,16;1,8;1,1)", 0.25, []int{0, 1, 20, 40, 60}, 480 + 3*255},
 		{"PGFT(2;4,32;1,2;1,1)", 0.25, []int{0, 9, 50}, 248 + 3*127},
-		{"PGFT(3;8,4,8;1,4,4;1,1,1)", 0.5, []int{0, 9, 100}, 496 + 255},
-		{"PGFT(2;24,24;1,12;1,1)", 0.25, []int{0, 300}, 1.02 * 4 * 575}, // above 400 servers
+		{"PGFT(3;4,4,4;1,2,2;1,1,1)", 0.5, []int{0, 9, 40}, 192 + 63},
+		{"PGFT(2;28,15;1,14;1,1)", 0.25, []int{0, 300}, 1.02 * 4 * 419}, // above 400 servers, where steps are filled once
 	} {
 		tree, r := slowTree(t, x.form, x.share, x.slow)
 		begin := time.Now()

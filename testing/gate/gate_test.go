@@ -182,6 +182,8 @@ func stand(t *testing.T, goTool string) (dir string) {
 }
 
 // A gate in which vet and a test fail, and something is left behind, does the rest too, names all that, and keeps its logs.
+//
+//gate:race
 func TestGateNamesFailures(t *testing.T) {
 	dir := stand(t, `
 case "$1 $*" in

@@ -169,16 +169,32 @@ func (x selection) has(p pkg, t test) bool {
 // matches reports whether a pattern of go test matches a test or, as a whole, a subtest.
 func matches(pattern, name string) bool {
 	parts := strings.Split(name, "/")
-	return slices.ContainsFunc(split(pattern, '|'), func(one string) bool {
-		levels := split(one, '/')
+	return slices.ContainsFunc(alternatives(pattern), func(levels []*regexp.Regexp) bool {
 		for i, level := range levels[:min(len(levels), len(parts))] {
-			if !regexp.MustCompile(level).MatchString(parts[i]) {
+			if !level.MatchString(parts[i]) {
 				return false
 			}
 		}
 		return true
 	})
 }
+
+// alternatives are those of a pattern, level by level. Each is asked about some thousand tests: reading it anew took a minute.
+var alternatives = func() func(string) [][]*regexp.Regexp {
+	read := map[string][][]*regexp.Regexp{}
+	return func(pattern string) [][]*regexp.Regexp {
+		if read[pattern] == nil {
+			for _, one := range split(pattern, '|') {
+				var levels []*regexp.Regexp
+				for _, level := range split(one, '/') {
+					levels = append(levels, regexp.MustCompile(level))
+				}
+				read[pattern] = append(read[pattern], levels)
+			}
+		}
+		return read[pattern]
+	}
+}()
 
 // split splits a pattern at a sign that stands outside of parentheses.
 func split(pattern string, at byte) (parts []string) {
