@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"runtime"
@@ -80,7 +81,7 @@ func sprayingAction(c *cli.Context, s *sweep.Sweep) error {
 		return err
 	}
 	o.Sweep = s
-	figures, err := proc.Collect(c.Context, func(give func(tables.SprayingFigure) error) error { return tables.Spraying(c.Context, o, give) })
+	figures, err := collect(c.Context, func(give func(tables.SprayingFigure) error) error { return tables.Spraying(c.Context, o, give) })
 	if err != nil && (c.Context.Err() == nil || !s.Whole()) {
 		return proc.Usage(err)
 	}
@@ -129,4 +130,30 @@ func numbers(c *cli.Context, name string) (all []int) {
 		all = append(all, n)
 	}
 	return all
+}
+
+// collect returns all values given by work, one after the other. When ctx ends it returns the
+// values so far, with the cause; the work is abandoned.
+func collect[T any](ctx context.Context, work func(give func(T) error) error) (all []T, err error) {
+	given, done := make(chan T), make(chan error, 1)
+	go func() {
+		done <- work(func(x T) error {
+			select {
+			case given <- x:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}()
+	for {
+		select {
+		case x := <-given:
+			all = append(all, x)
+		case err := <-done:
+			return all, err
+		case <-ctx.Done():
+			return all, context.Cause(ctx)
+		}
+	}
 }

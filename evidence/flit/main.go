@@ -11,9 +11,10 @@ import (
 	"slices"
 
 	"evbench/internal/proc"
+	"evbench/internal/programs"
 )
 
-func main() { proc.Main(run) }
+func main() { programs.Main(run) }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	files, quiet, err := parse(args, stderr)
@@ -21,14 +22,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		passed, err = referee(ctx, files, quiet, stdout)
 	}
-	return proc.Code(ctx, "flit", passed, err, stderr)
+	return programs.Code(ctx, "flit", passed, err, stderr)
 }
 
 func parse(args []string, stderr io.Writer) (files []string, quiet bool, err error) {
 	f := flag.NewFlagSet("flit [options] results.csv…", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.BoolVar(&quiet, "quiet", false, "print only what is out of tolerance, and the summary")
-	err = proc.Parse(f, args)
+	err = programs.Parse(f, args)
 	if err == nil && f.NArg() == 0 {
 		err = proc.Usagef("which results.csv?")
 	}

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/internal/answer"
-	"evbench/internal/proc"
+	"evbench/internal/programs"
 	"evbench/results"
 	"evbench/testing/expect"
 )
@@ -44,12 +44,12 @@ func fake(how string, args []string) int {
 	switch {
 	case how == "usage":
 		fmt.Fprintln(os.Stderr, "evbench: no such option:", args)
-		return proc.ExitUsage
+		return programs.ExitUsage
 	case args[0] == "compare":
 		return fakeCompare(how, args[len(args)-1])
 	case how == "crash":
 		fmt.Fprintln(os.Stderr, "first words\nlast words")
-		return proc.ExitFailed
+		return programs.ExitFailed
 	case how == "continued":
 		c := make(chan os.Signal, 16)
 		signal.Notify(c, syscall.SIGCONT)
@@ -61,12 +61,12 @@ func fake(how string, args []string) int {
 	}
 	if err := write(args[slices.Index(args, "-o")+1], how == "unresolved"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return proc.ExitFailed
+		return programs.ExitFailed
 	}
 	if how == "unresolved" {
 		return 4
 	}
-	return proc.ExitDone
+	return programs.ExitDone
 }
 
 // fakeCompare finds the dead link of a new run, or says the contrary where it is "wrong".
@@ -77,10 +77,10 @@ func fakeCompare(how, run string) int {
 		verdict = answer.Bad
 	}
 	if err != nil {
-		return proc.ExitFailed
+		return programs.ExitFailed
 	}
 	fmt.Printf("{\"answer\": {\"verdict\": %q, \"sentence\": \"said\"}}\n", verdict)
-	return proc.ExitDone
+	return programs.ExitDone
 }
 
 func hang(socket string) int {
@@ -91,7 +91,7 @@ func hang(socket string) int {
 		c.Close()
 	}
 	<-told
-	return proc.ExitInterrupted
+	return programs.ExitInterrupted
 }
 
 // write writes a summary whose figures are those that are predicted.
@@ -136,7 +136,7 @@ func disturbed(t *testing.T, ctx context.Context, how string, args ...string) (c
 func TestAllConditions(t *testing.T) {
 	code, stdout, stderr := disturbed(t, t.Context(), "good", "--runs", "2", "--json")
 	var d document
-	if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != proc.ExitDone {
+	if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != programs.ExitDone {
 		t.Fatalf("ended with %d, %v: %s\n%s", code, err, stdout, stderr)
 	}
 	var order []string
@@ -156,9 +156,9 @@ func TestNotAnswered(t *testing.T) {
 		code int
 		want string
 	}{
-		{"unresolved", proc.ExitFailed, "FAILED: idle, run 1: exit code 4: unresolved: linear shift, FORS"},
-		{"crash", proc.ExitFailed, "FAILED: idle, run 1: no results, exit code 1: last words"},
-		{"usage", proc.ExitUsage, "run: evbench: no such option: [run --quiet -o"},
+		{"unresolved", programs.ExitFailed, "FAILED: idle, run 1: exit code 4: unresolved: linear shift, FORS"},
+		{"crash", programs.ExitFailed, "FAILED: idle, run 1: no results, exit code 1: last words"},
+		{"usage", programs.ExitUsage, "run: evbench: no such option: [run --quiet -o"},
 	} {
 		code, stdout, stderr := disturbed(t, t.Context(), tt.how, "--runs", "1", "--conditions", "idle")
 		expect.True(t, code == tt.code && strings.Contains(stdout+stderr, tt.want),
@@ -170,20 +170,20 @@ func TestPairs(t *testing.T) {
 	for how, want := range map[string]string{"good": "loops: 0 of 2 pairs called worse|found in 2 of 2 pairs", "wrong": "loops: 2 of 2 pairs called worse|found in 0 of 2 pairs"} {
 		code, stdout, stderr := disturbed(t, t.Context(), how, "--pairs", "2")
 		worse, found, _ := strings.Cut(want, "|")
-		expect.True(t, (code == proc.ExitDone) == (how == "good") && strings.Contains(stdout, worse) && strings.Contains(stdout, found) && strings.Count(stderr, "\n") == 4,
+		expect.True(t, (code == programs.ExitDone) == (how == "good") && strings.Contains(stdout, worse) && strings.Contains(stdout, found) && strings.Count(stderr, "\n") == 4,
 			"%s: ended with %d\n%s%s", how, code, stdout, stderr)
 	}
 	code, stdout, _ := disturbed(t, t.Context(), "good", "--pairs", "1", "--json")
-	expect.True(t, code == proc.ExitDone && strings.Contains(stdout, `"passed":true`) && strings.Contains(stdout, `"lossy":true,"question":"","verdict":"BAD","sentence":"said"`), "%d %s", code, stdout)
+	expect.True(t, code == programs.ExitDone && strings.Contains(stdout, `"passed":true`) && strings.Contains(stdout, `"lossy":true,"question":"","verdict":"BAD","sentence":"said"`), "%d %s", code, stdout)
 	code, _, stderr := disturbed(t, t.Context(), "crash", "--pairs", "1")
-	expect.True(t, code == proc.ExitFailed && strings.Contains(stderr, "evbench run ended with 1: last words"), "%d %s", code, stderr)
+	expect.True(t, code == programs.ExitFailed && strings.Contains(stderr, "evbench run ended with 1: last words"), "%d %s", code, stderr)
 }
 
 // The program that is run is stopped and goes on, again and again, until it has ended.
 func TestFrozenRun(t *testing.T) {
 	code, stdout, stderr := disturbed(t, t.Context(), "continued", "--runs", "1", "--conditions", "freeze", "--json")
 	var d document
-	if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != proc.ExitDone {
+	if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != programs.ExitDone {
 		t.Fatalf("ended with %d, %v: %s\n%s", code, err, stdout, stderr)
 	}
 	r := d.Runs[0]
@@ -195,7 +195,7 @@ func TestFrozenRun(t *testing.T) {
 func TestFreezer(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	g := expect.Value(start(proc.BusyLoop(t.Context(), t.TempDir())))(t)
+	g := expect.Value(start(programs.BusyLoop(t.Context(), t.TempDir())))(t)
 	defer g.end()
 	var seen []syscall.Signal
 	f := freezer{rng: rand.New(rand.NewPCG(1, 0)), signal: func(s syscall.Signal) error {
@@ -227,7 +227,7 @@ func TestInterrupted(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	l := expect.Value(net.Listen("unix", socket))(t)
 	defer l.Close()
-	other, err := start(proc.BusyLoop(t.Context(), t.TempDir()))
+	other, err := start(programs.BusyLoop(t.Context(), t.TempDir()))
 	expect.Must(t, err)
 	defer other.end()
 	ctx, stop := context.WithCancel(t.Context())
@@ -246,7 +246,7 @@ func TestInterrupted(t *testing.T) {
 	}()
 	code, stdout, stderr := disturbed(t, ctx, "call:"+socket, "--runs", "1", "--conditions", "both")
 	expect.Must(t, <-called)
-	expect.True(t, code == proc.ExitInterrupted && stdout == "" && strings.HasSuffix(stderr, "noise: interrupted\n"),
+	expect.True(t, code == programs.ExitInterrupted && stdout == "" && strings.HasSuffix(stderr, "noise: interrupted\n"),
 		"ended with %d: %s%s", code, stdout, stderr)
 	expect.Is(t, syscall.Kill(-pid, 0), syscall.ESRCH)
 	var info unix.Siginfo // stays zero while the process runs
@@ -267,7 +267,7 @@ func TestWrongUse(t *testing.T) {
 		{"--runs x", "invalid value"},
 	} {
 		code, _, said := disturbed(t, t.Context(), "good", strings.Fields(tt.args)...)
-		expect.True(t, code == proc.ExitUsage && strings.Contains(said, tt.want), "%s: ended with %d: %s", tt.args, code, said)
+		expect.True(t, code == programs.ExitUsage && strings.Contains(said, tt.want), "%s: ended with %d: %s", tt.args, code, said)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 
 	"evbench/internal/answer"
 	"evbench/internal/proc"
+	"evbench/internal/programs"
 )
 
 const schema = "evbench/noise/1"
@@ -68,7 +69,7 @@ func measure(ctx context.Context, o *options, stdout, stderr io.Writer) (passed 
 	return t.Passed, errors.Join(err, json.NewEncoder(stdout).Encode(document{schema, o.scenario, runtime.NumCPU(), loops, t}))
 }
 
-func main() { proc.Main(run) }
+func main() { programs.Main(run) }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
@@ -76,7 +77,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		passed, err = measure(ctx, o, stdout, stderr)
 	}
-	return proc.Code(ctx, "noise", passed, err, stderr)
+	return programs.Code(ctx, "noise", passed, err, stderr)
 }
 
 type options struct {
@@ -105,7 +106,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&o.verbose, "verbose", false, "a row for each case, too")
 	f.BoolVar(&o.json, "json", false, "print one JSON document with every run")
 	f.StringVar(&o.evbench, "evbench", "bin/evbench", "the evbench binary, `FILE`")
-	if err := proc.Parse(f, args); err != nil {
+	if err := programs.Parse(f, args); err != nil {
 		return nil, err
 	}
 	o.further = f.Args()
@@ -127,7 +128,7 @@ func (o *options) check(only string) (err error) {
 	if _, err := os.Stat(o.scenario); err != nil {
 		return proc.Usagef("--scenario: %w", err)
 	}
-	o.evbench, err = proc.Evbench(o.evbench)
+	o.evbench, err = programs.Evbench(o.evbench)
 	return err
 }
 
@@ -228,11 +229,11 @@ func (m *runner) pair(ctx context.Context, p *Pair) (err error) {
 		if err := m.perform(ctx, &o, dir, args); err != nil || ctx.Err() != nil {
 			return err
 		}
-		if o.ExitCode != proc.ExitDone && o.ExitCode != exitNoAnswer {
+		if o.ExitCode != programs.ExitDone && o.ExitCode != exitNoAnswer {
 			return fmt.Errorf("evbench run ended with %d: %s", o.ExitCode, o.Said)
 		}
 	}
-	text, err := proc.Output(proc.Command(ctx, dir, m.evbench, append([]string{"compare", "--force", "--json"}, out...)...), 1<<20)
+	text, err := proc.Output(programs.Command(ctx, dir, m.evbench, append([]string{"compare", "--force", "--json"}, out...)...), 1<<20)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 
 	"evbench/builder/modes"
 	"evbench/internal/proc"
+	"evbench/internal/programs"
 	"evbench/results"
 )
 
@@ -55,14 +56,14 @@ const loops = 4
 // result.
 func (m *runner) perform(ctx context.Context, o *Outcome, dir string, args []string) error {
 	for i := 0; o.Condition.Loops() && i < loops; i++ {
-		g, err := start(proc.BusyLoop(ctx, dir))
+		g, err := start(programs.BusyLoop(ctx, dir))
 		if err != nil {
 			return err
 		}
 		defer g.end()
 	}
 	began := time.Now()
-	g, err := start(proc.Command(ctx, dir, m.evbench, append([]string{"run", "--quiet"}, args...)...))
+	g, err := start(programs.Command(ctx, dir, m.evbench, append([]string{"run", "--quiet"}, args...)...))
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func (m *runner) perform(ctx context.Context, o *Outcome, dir string, args []str
 	beside.Wait()
 	o.ExitCode = g.end()
 	o.Said = lastLine(g.said.String())
-	if o.ExitCode == proc.ExitUsage {
+	if o.ExitCode == programs.ExitUsage {
 		return proc.Usagef("%s run: %s", filepath.Base(m.evbench), o.Said)
 	}
 	return nil
@@ -114,7 +115,7 @@ type group struct {
 	said proc.Tail // the end of its standard error
 }
 
-// start starts a proc.Command; the caller must call end.
+// start starts a programs.Command; the caller must call end.
 func start(cmd *exec.Cmd) (*group, error) {
 	g := &group{cmd: cmd}
 	g.cmd.Stderr = &g.said

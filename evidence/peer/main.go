@@ -15,12 +15,13 @@ import (
 
 	"evbench/internal/lists"
 	"evbench/internal/proc"
+	"evbench/internal/programs"
 	"evbench/site/host"
 	"evbench/site/mpi"
 )
 
 func main() {
-	mpi.Exit(proc.Run(func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	mpi.Exit(programs.Run(func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return run(ctx, args, os.Stdin, stdout, stderr)
 	}))
 }
@@ -30,20 +31,20 @@ func main() {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) > 2 && args[0] == onCommand {
 		fmt.Fprintln(stderr, "peer on:", become(args[1], args[2:]))
-		return proc.ExitFailed
+		return programs.ExitFailed
 	}
 	if len(args) == 2 && args[0] == rankCommand {
 		if err := beRank(ctx, args[1], stdin, stdout); err != nil {
 			fmt.Fprintln(stderr, "peer rank:", err)
-			return proc.ExitFailed
+			return programs.ExitFailed
 		}
-		return proc.ExitDone
+		return programs.ExitDone
 	}
 	o, err := parse(args, stderr)
 	if err == nil {
 		err = compare(ctx, o, stdout, stderr)
 	}
-	return proc.Code(ctx, "peer", true, err, stderr)
+	return programs.Code(ctx, "peer", true, err, stderr)
 }
 
 type options struct {
@@ -65,7 +66,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&o.json, "json", false, "print one JSON document with every slot")
 	f.BoolVar(&o.list, "list", false, "list the rows and measure nothing")
 	f.StringVar(&o.evbench, "evbench", "bin/evbench", "the evbench binary for whole event building, `FILE`")
-	if err := proc.Parse(f, args); err != nil {
+	if err := programs.Parse(f, args); err != nil {
 		return nil, err
 	}
 	var err error

@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"evbench/internal/proc"
+	"evbench/internal/programs"
 	"evbench/results"
 	"evbench/site/mpi"
 	"evbench/testing/expect"
@@ -211,19 +211,19 @@ func TestCommandLine(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{"--list --rows barrier.*n=32", proc.ExitDone, "barrier over TCP, n=32, shared processors: ours tournament over TCP / C MPI_Barrier over TCP\n", ""},
-		{"--rows nothing", proc.ExitUsage, "", "no row matches"},
-		{"--rows (", proc.ExitUsage, "", "--rows"},
-		{"--slots 0", proc.ExitUsage, "", "--slots 0"},
-		{"--seconds 0", proc.ExitUsage, "", "--seconds 0"},
-		{"--seconds NaN", proc.ExitUsage, "", "--seconds NaN"},
-		{"more", proc.ExitUsage, "", `"more"`},
-		{"--fast", proc.ExitUsage, "", "fast"},
-		{"--rows whole --evbench /nowhere/evbench", proc.ExitUsage, "", "make build"},
-		{"--help", proc.ExitDone, "", "-rows"},
-		{"rank {", proc.ExitFailed, "", "order"},
-		{"on 999 program", proc.ExitFailed, "", "rank 999: this process may use"},
-		{"on first program", proc.ExitFailed, "", "no launcher"},
+		{"--list --rows barrier.*n=32", programs.ExitDone, "barrier over TCP, n=32, shared processors: ours tournament over TCP / C MPI_Barrier over TCP\n", ""},
+		{"--rows nothing", programs.ExitUsage, "", "no row matches"},
+		{"--rows (", programs.ExitUsage, "", "--rows"},
+		{"--slots 0", programs.ExitUsage, "", "--slots 0"},
+		{"--seconds 0", programs.ExitUsage, "", "--seconds 0"},
+		{"--seconds NaN", programs.ExitUsage, "", "--seconds NaN"},
+		{"more", programs.ExitUsage, "", `"more"`},
+		{"--fast", programs.ExitUsage, "", "fast"},
+		{"--rows whole --evbench /nowhere/evbench", programs.ExitUsage, "", "make build"},
+		{"--help", programs.ExitDone, "", "-rows"},
+		{"rank {", programs.ExitFailed, "", "order"},
+		{"on 999 program", programs.ExitFailed, "", "rank 999: this process may use"},
+		{"on first program", programs.ExitFailed, "", "no launcher"},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), strings.Fields(c.args), strings.NewReader(""), &stdout, &stderr)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/proc"
+	"evbench/internal/programs"
 	"evbench/site/mpi"
 	"evbench/testing/expect"
 )
@@ -107,6 +107,6 @@ func TestARowFromEndToEnd(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	args := []string{"--rows", "deliver, n=4, 64 KiB", "--slots", "2", "--seconds", "0.1"}
 	code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
-	expect.MustTrue(t, code == proc.ExitDone, "exit %d\n%s", code, &stderr)
+	expect.MustTrue(t, code == programs.ExitDone, "exit %d\n%s", code, &stderr)
 	expect.True(t, strings.Contains(stdout.String(), "too few slots") && !strings.Contains(stdout.String(), "failed"), "printed\n%s", &stdout)
 }

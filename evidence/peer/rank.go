@@ -13,7 +13,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/internal/lists"
-	"evbench/internal/proc"
+	"evbench/internal/programs"
 	"evbench/site/mpi"
 	"evbench/transport"
 	"evbench/transport/tcp"
@@ -142,7 +142,7 @@ func mpiRank(ctx context.Context, o order, stdout io.Writer) error {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "peer rank:", err)
-		w.Abort(proc.ExitFailed) // Close would wait for the others, which may wait for this rank
+		w.Abort(programs.ExitFailed) // Close would wait for the others, which may wait for this rank
 	}
 	return errors.Join(ep.Close(), w.Close())
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"evbench/internal/proc"
+	"evbench/internal/programs"
 	"evbench/results"
 	"evbench/site/host"
 	"evbench/site/mpi"
@@ -52,7 +53,7 @@ func prepare(ctx context.Context, o *options, rs []row) (t *tools, err error) {
 	}
 	t = &tools{machine: machine{CPUs: runtime.NumCPU(), Processors: host.Processors(), Go: runtime.Version()}}
 	if needs(func(s side) bool { return s.kind == whole }) {
-		if t.evbench, err = proc.Evbench(o.evbench); err != nil {
+		if t.evbench, err = programs.Evbench(o.evbench); err != nil {
 			return nil, err
 		}
 	}
@@ -135,7 +136,7 @@ func (t *tools) prepareMPI(ctx context.Context) error {
 
 // command is a program that ends with ctx, and with this one, which gives it time to end.
 func (t *tools) command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := proc.Command(ctx, t.dir, name, args...)
+	cmd := programs.Command(ctx, t.dir, name, args...)
 	cmd.WaitDelay, cmd.SysProcAttr.Pdeathsig = killAfter, syscall.SIGTERM
 	cmd.Stderr = &proc.Tail{}
 	return cmd

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/proc"
+	"evbench/internal/programs"
 	"evbench/testing/expect"
 )
 
@@ -71,7 +71,7 @@ func sound(t *testing.T, args ...string) document {
 	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
 		t.Fatalf("%v: %s\n%s", err, stdout, stderr)
 	}
-	wrong := code != proc.ExitDone && (code != proc.ExitFailed || d.Anomalies == 0)
+	wrong := code != programs.ExitDone && (code != programs.ExitFailed || d.Anomalies == 0)
 	for _, r := range d.Rounds {
 		for _, f := range r.Findings {
 			wrong = wrong || f.Anomaly() && !f.Slow
@@ -131,7 +131,7 @@ func TestInterrupted(t *testing.T) {
 	})
 	var errs bytes.Buffer
 	code := run(ctx, []string{"--evbench", evbench, "--log", filepath.Join(dir, "log"), "--seed", "7", "--minutes", "0.2"}, &bytes.Buffer{}, &errs)
-	expect.True(t, code == proc.ExitInterrupted, "ended with %d:\n%s", code, errs.String())
+	expect.True(t, code == programs.ExitInterrupted, "ended with %d:\n%s", code, errs.String())
 	entries, err := os.ReadDir(dir)
 	expect.True(t, err == nil && len(entries) == 1, "left behind: %v, %v", entries, err)
 	left := running(dir)
@@ -160,14 +160,14 @@ func TestWrongUse(t *testing.T) {
 		{"--evbench /nowhere", "make build makes it"},
 	} {
 		code, _, said := soaked(t, strings.Fields(tt.args)...)
-		expect.True(t, code == proc.ExitUsage && strings.Contains(said, tt.want), "%s: ended with %d: %s", tt.args, code, said)
+		expect.True(t, code == programs.ExitUsage && strings.Contains(said, tt.want), "%s: ended with %d: %s", tt.args, code, said)
 	}
 }
 
 // --show prints what a round plays.
 func TestShow(t *testing.T) {
 	code, out, said := soaked(t, "--seed", "7", "--round", "1", "--show")
-	expect.True(t, code == proc.ExitDone && out == (Plan{Seed: 7, Length: 600e9}).Round(1).YAML(), "ended with %d: %s%s", code, out, said)
+	expect.True(t, code == programs.ExitDone && out == (Plan{Seed: 7, Length: 600e9}).Round(1).YAML(), "ended with %d: %s%s", code, out, said)
 }
 
 // What is not explained leads to exit code 1, and to the command that repeats the round.

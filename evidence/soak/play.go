@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"evbench/internal/proc"
+	"evbench/internal/programs"
 	"evbench/results"
 	"evbench/results/store"
 	"evbench/site/host"
@@ -51,7 +51,7 @@ func play(ctx context.Context, o *options, s *Script) (out outcome, seen Seen, e
 	defer func() {
 		stop()
 		g.sweep()
-		g.gone(time.Now(), proc.Patience)
+		g.gone(time.Now(), programs.Patience)
 		err = errors.Join(err, os.RemoveAll(dir))
 		for _, p := range g.all {
 			<-p.done
@@ -76,7 +76,7 @@ func play(ctx context.Context, o *options, s *Script) (out outcome, seen Seen, e
 }
 
 func (g *stage) begin(ctx context.Context, args ...string) (*program, error) {
-	return g.add(proc.Command(ctx, g.dir, g.evbench, args...))
+	return g.add(programs.Command(ctx, g.dir, g.evbench, args...))
 }
 
 // add starts a program of the round.
@@ -98,7 +98,7 @@ func (g *stage) links(ctx context.Context) error {
 	hogs, stop := context.WithCancel(ctx)
 	defer stop()
 	for range g.s.Hogs {
-		if _, err := g.add(proc.BusyLoop(hogs, g.dir)); err != nil {
+		if _, err := g.add(programs.BusyLoop(hogs, g.dir)); err != nil {
 			return err
 		}
 	}
@@ -143,14 +143,14 @@ func (g *stage) end(before place, load func() results.Load) {
 	since := cmp.Or(g.hit, time.Now())
 	for _, p := range g.all {
 		if p.cmd.Path == g.evbench {
-			p.until(since.Add(proc.Patience))
+			p.until(since.Add(programs.Patience))
 		}
 	}
-	g.gone(since, proc.Patience)
+	g.gone(since, programs.Patience)
 	g.seen.Gone = time.Since(since)
 	g.seen.Residue = g.residue(before, g.s.Kind == KillController, scenarioFile, tokenFile, resultsDir)
 	if g.sweep() > 0 {
-		g.gone(time.Now(), proc.Patience)
+		g.gone(time.Now(), programs.Patience)
 	}
 	ours := time.Duration(0)
 	for _, p := range g.all {

@@ -38,7 +38,7 @@ type program struct {
 	done  chan struct{} // closed at its end
 }
 
-// start starts a proc.Command; the caller waits for its end.
+// start starts a program.Command; the caller waits for its end.
 func (g *stage) start(cmd *exec.Cmd) (*program, error) {
 	p := &program{cmd: cmd, done: make(chan struct{})}
 	p.heard.measuring = make(chan struct{})

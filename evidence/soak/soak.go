@@ -26,6 +26,7 @@ import (
 
 	"evbench/internal/lists"
 	"evbench/internal/proc"
+	"evbench/internal/programs"
 )
 
 // An outcome is the result of one round.
@@ -112,7 +113,7 @@ func runnable(ctx context.Context, o *options) error {
 			}
 		}
 	}
-	said, err := proc.Call{Limit: proc.Patience, Most: maxLinks}.Answer(ctx, o.evbench, "lab", "doctor")
+	said, err := proc.Call{Limit: programs.Patience, Most: maxLinks}.Answer(ctx, o.evbench, "lab", "doctor")
 	if err != nil && ctx.Err() == nil {
 		return proc.Usagef("lab doctor of %w\n%s", err, said)
 	}
@@ -263,7 +264,7 @@ func (o outcome) verdict() string {
 	return "clean\t"
 }
 
-func main() { proc.Main(run) }
+func main() { programs.Main(run) }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
@@ -271,7 +272,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		unexplained, err = playAll(ctx, o, stdout, stderr)
 	}
-	return proc.Code(ctx, "soak", !unexplained, err, stderr)
+	return programs.Code(ctx, "soak", !unexplained, err, stderr)
 }
 
 type options struct {
@@ -304,7 +305,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&o.json, "json", false, "print one JSON document")
 	f.StringVar(&o.log, "log", "", "append to `FILE` what was odd, and all of rounds with anomalies (default: soak-<seed>.log among temporary files)")
 	f.StringVar(&o.evbench, "evbench", "bin/evbench", "the evbench binary, `FILE`")
-	if err := proc.Parse(f, args); err != nil {
+	if err := programs.Parse(f, args); err != nil {
 		return nil, err
 	}
 	var err error
@@ -329,7 +330,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	case !slices.ContainsFunc(Kinds(), func(k Kind) bool { return o.only.MatchString(string(k)) }):
 		return nil, proc.Usagef("--only %s: matches none of %q", o.only, Kinds())
 	}
-	if o.evbench, err = proc.Evbench(o.evbench); err != nil {
+	if o.evbench, err = programs.Evbench(o.evbench); err != nil {
 		return nil, err
 	}
 	if built, err := buildinfo.ReadFile(o.evbench); err == nil { // a script in its place has no build information

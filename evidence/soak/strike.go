@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"evbench/internal/proc"
+	"evbench/internal/programs"
 	"evbench/results"
 	"evbench/topology"
 )
@@ -117,7 +118,7 @@ func (g *stage) control(ctx context.Context) error {
 	// The proxies stay until all have ended: a silent connection is not closed.
 	<-g.main.done
 	for _, p := range g.all {
-		p.until(time.Now().Add(proc.Patience))
+		p.until(time.Now().Add(programs.Patience))
 	}
 	return nil
 }
@@ -232,7 +233,7 @@ func (d door) run(ctx context.Context, command ...string) (string, error) {
 		return "", fmt.Errorf("no namespace of that leaf")
 	}
 	args := append(append([]string{}, d...), command...)
-	out, err := proc.Call{Limit: proc.Patience, Most: maxLinks}.Answer(ctx, "nsenter", args...)
+	out, err := proc.Call{Limit: programs.Patience, Most: maxLinks}.Answer(ctx, "nsenter", args...)
 	if err != nil {
 		return "", fmt.Errorf("in %s: %w", strings.Join(args, " "), err)
 	}

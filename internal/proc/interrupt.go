@@ -86,32 +86,6 @@ func Made[T any](ctx context.Context, work func() (T, error)) (none T, err error
 	return <-out, nil
 }
 
-// Collect returns all values given by work, one after the other. When ctx ends it returns the
-// values so far, with the cause; the work is abandoned.
-func Collect[T any](ctx context.Context, work func(give func(T) error) error) (all []T, err error) {
-	given, done := make(chan T), make(chan error, 1)
-	go func() {
-		done <- work(func(x T) error {
-			select {
-			case given <- x:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		})
-	}()
-	for {
-		select {
-		case x := <-given:
-			all = append(all, x)
-		case err := <-done:
-			return all, err
-		case <-ctx.Done():
-			return all, context.Cause(ctx)
-		}
-	}
-}
-
 // Pause waits; false if ctx ends before.
 func Pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)

@@ -23,13 +23,14 @@ import (
 	"time"
 
 	"evbench/internal/proc"
+	"evbench/internal/programs"
 )
 
-func main() { proc.Main(run) }
+func main() { programs.Main(run) }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	passed, err := do(ctx, args, stdout, stderr)
-	return proc.Code(ctx, "gate", passed, err, stderr)
+	return programs.Code(ctx, "gate", passed, err, stderr)
 }
 
 func do(ctx context.Context, args []string, stdout, stderr io.Writer) (passed bool, err error) {

@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"evbench/internal/proc"
+	"evbench/internal/programs"
 )
 
 // A gate runs steps and keeps what came out.
@@ -80,7 +80,7 @@ func (g *gate) step(ctx context.Context, s step) {
 	}
 	defer file.Close()
 	r := &reading{step: s.name, skips: map[string][]string{}, file: file}
-	cmd := proc.Command(ctx, os.TempDir(), s.args[0], s.args[1:]...)
+	cmd := programs.Command(ctx, os.TempDir(), s.args[0], s.args[1:]...)
 	cmd.Env = slices.Concat(os.Environ(), g.env)
 	if s.counts {
 		cmd.Env = append(cmd.Env, "GOGC="+or(os.Getenv("GOGC"), "400"), "GOMEMLIMIT="+or(os.Getenv("GOMEMLIMIT"), "3GiB"))
