@@ -1,7 +1,10 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 
 	"evbench/builder"
 	"evbench/builder/load"
@@ -40,7 +43,7 @@ func (r *runner) offeredOf(m *measured) *results.Offered {
 	return &results.Offered{
 		Load: m.Load.String(), RatePerSec: m.Load.Rate, Share: share,
 		Offered: o.Accepted + o.Refused, Complete: m.outcome.Events, Incomplete: o.Accepted - min(o.Accepted, m.outcome.Events), Refused: o.Refused,
-		Growth: o.Growth(), Filling: o.Growth() > m.Load.Finest(float64(o.Accepted+o.Refused)), DeadSec: float64(o.Refused) / m.Load.Rate, DeadTimes: o.Times, LongestSec: o.Longest.Seconds(),
+		Missing: missing(o.Absent), Growth: o.Growth(), Filling: o.Growth() > m.Load.Finest(float64(o.Accepted+o.Refused)), DeadSec: float64(o.Refused) / m.Load.Rate, DeadTimes: o.Times, LongestSec: o.Longest.Seconds(),
 		Latency: o.Latency.Quantiles(), Wait: o.Waited.Quantiles(), ClockErrorSec: o.ClockError.Seconds(),
 	}
 }
@@ -50,11 +53,23 @@ func addOffered(a, b *controller.Offered) *controller.Offered {
 	if a == nil || b == nil {
 		return b
 	}
-	sum := &controller.Offered{Latency: load.NewLatency(), Waited: load.NewLatency(), ClockError: max(a.ClockError, b.ClockError)}
+	sum := &controller.Offered{Latency: load.NewLatency(), Waited: load.NewLatency(), ClockError: max(a.ClockError, b.ClockError), Closed: a.Closed + b.Closed, Absent: map[int]uint64{}}
 	sum.Counts = a.Counts
 	sum.Add(b.Counts)
 	for _, x := range []*controller.Offered{a, b} { // both are of this program
+		for server, n := range x.Absent {
+			sum.Absent[server] += n
+		}
 		_, _ = sum.Latency.Add(x.Latency.Bars()), sum.Waited.Add(x.Waited.Bars())
 	}
 	return sum
+}
+
+// missing are the sources of a count by position.
+func missing(events map[int]uint64) (out []results.Missing) {
+	for _, server := range slices.Sorted(maps.Keys(events)) {
+		out = append(out, results.Missing{Server: server, Events: events[server]})
+	}
+	slices.SortStableFunc(out, func(a, b results.Missing) int { return cmp.Compare(b.Events, a.Events) })
+	return out
 }

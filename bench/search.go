@@ -52,7 +52,7 @@ func (r *runner) searchCase(ctx context.Context, base Planned) error {
 		if err != nil {
 			return err
 		}
-		taken := o.Refused == 0 && o.Growth() <= s.Finest
+		taken := o.Refused+o.Closed == 0 && o.Growth() <= s.Finest
 		late := r.search.Latency > 0 && o.Latency.Quantiles().P999 > r.search.Latency.Seconds()
 		carried := rate
 		if !taken {

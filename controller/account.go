@@ -68,6 +68,8 @@ func (m *machine) agree(rank int, t wire.Totals, passed time.Duration, most uint
 		return fmt.Errorf("reports its last receive after %v, when %v had passed", t.LastReceive, passed)
 	case t.Lost > most:
 		return fmt.Errorf("reports %d lost events, %d were granted", t.Lost, most)
+	case t.Incomplete > events-t.Events || t.Incomplete > 0 && m.c.Load.After == 0 || len(t.Absent) > len(m.workers):
+		return fmt.Errorf("reports %d incomplete events and %d complete ones, %d were granted", t.Incomplete, t.Events, events)
 	}
 	for _, done := range t.Done {
 		if done.To > most {
@@ -91,7 +93,7 @@ func (m *machine) sent() (culprit int, err error) {
 	var sent, received, events uint64
 	for i := range m.workers {
 		t := m.workers[i].totals
-		if t == nil || t.Lost > 0 {
+		if t == nil || t.Lost > 0 || t.Incomplete > 0 { // fragments that came too late are not counted
 			return 0, nil
 		}
 		sent, received, events = sent+t.SentBytes, received+t.ReceivedBytes, events+t.Events

@@ -152,6 +152,10 @@ type Offered struct {
 	load.Counts
 	Latency, Waited *load.Latency
 	ClockError      time.Duration // by which times between two servers may be wrong, at most
+	// Closed are events that were closed without some fragments, Absent the positions of the sources of these, and how
+	// many events lack each.
+	Closed uint64
+	Absent map[int]uint64
 }
 
 // offered adds up what the workers reported. Classes were checked when they came.
@@ -159,11 +163,17 @@ func (m *machine) offered() *Offered {
 	if m.loading == nil {
 		return nil
 	}
-	o := &Offered{Counts: m.loading.trigger.Counts, Latency: load.NewLatency(), Waited: load.NewLatency()}
+	o := &Offered{Counts: m.loading.trigger.Counts, Latency: load.NewLatency(), Waited: load.NewLatency(), Absent: map[int]uint64{}}
 	for i := range m.workers {
 		w := &m.workers[i]
 		o.ClockError = max(o.ClockError, time.Duration(w.way))
 		if w.totals != nil {
+			o.Closed += w.totals.Incomplete
+			for source, n := range w.totals.Absent[:min(len(w.totals.Absent), len(m.workers))] {
+				if n > 0 {
+					o.Absent[m.workers[source].server] += n
+				}
+			}
 			_, _ = o.Latency.Add(w.totals.Latency), o.Waited.Add(w.totals.Waited)
 		}
 	}

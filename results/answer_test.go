@@ -291,11 +291,15 @@ func TestAnswerOfLoads(t *testing.T) {
 	}
 	fills := loadOf("low", 1200, .5, .5, 0)
 	fills.Offered.Filling = true
+	lacks := loadOf("lacks", 1200, .5, .5, 0)
+	lacks.Offered.Complete, lacks.Offered.Incomplete = 970, 30
+	lacks.Offered.Missing = []results.Missing{{Server: 5, Events: 29}, {Server: 2, Events: 7}}
 	for _, tt := range []struct {
 		cases []results.Case
 		delay float64
 		want  string
 	}{
+		{[]results.Case{lacks}, 0, "BAD: “lacks” takes 97 % of 1.2 kHz: 3 % incomplete, most without server5."},
 		{[]results.Case{fills}, 0, "NOT KNOWN: “low” takes all of 1.2 kHz, p99.9 12 ms; more and more events wait in the buffers: take a longer --duration, or --find-rate."},
 		{[]results.Case{loadOf("low", 1200, .5, .5, 0)}, 0, "GOOD: “low” takes all of 1.2 kHz, p99.9 12 ms."},
 		{[]results.Case{loadOf("low", 1200, .5, .5, 0), loadOf("high", 2640, 1.1, 1, 91)}, 0, "BAD: “high” takes 91 % of 2.64 kHz: 9.1 % dead time, 9.1 % predicted."},

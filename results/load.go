@@ -20,6 +20,8 @@ type Offered struct {
 	Complete   uint64  `json:"complete"`
 	Incomplete uint64  `json:"incomplete"` // accepted, and not built: the case ended before
 	Refused    uint64  `json:"refused"`    // they found the buffers of the sources full
+	// Missing are the sources of what incomplete events lacked when they were closed, the most frequent first.
+	Missing []Missing `json:"missing,omitempty"`
 
 	// Growth is the share of the offered events by which more wait in the last quarter of the time than in the second:
 	// the buffers hold them, for a while.
@@ -34,6 +36,12 @@ type Offered struct {
 	Latency       load.Quantiles `json:"latency_s"`     // from an event to its last fragment
 	Wait          load.Quantiles `json:"wait_s"`        // of it, until its exchange or the requests for its fragments began
 	ClockErrorSec float64        `json:"clock_error_s"` // by which times may be wrong where servers have clocks of their own, at most
+}
+
+// Missing is a source of which fragments were missing.
+type Missing struct {
+	Server int    `json:"server"` // position
+	Events uint64 `json:"events"` // that lacked its fragment
 }
 
 // Taken is the share of the offered events that were built.
@@ -95,8 +103,10 @@ func (r *reading) takes(i int) answer.Finding {
 	if o.Taken() < 1 {
 		f.Place, f.Doubts = answer.Below, nil
 		f.Text = fmt.Sprintf("%s takes %s of %s", c.called(), percentBelow(o.Taken()), load.RateText(o.RatePerSec))
-		if o.Refused > 0 {
+		if o.Refused > o.Incomplete {
 			f.Text += fmt.Sprintf(": %.2g %% dead time", 100*o.Dead())
+		} else if len(o.Missing) > 0 {
+			f.Text += fmt.Sprintf(": %.2g %% incomplete, most without server%d", 100*float64(o.Incomplete)/float64(o.Offered), o.Missing[0].Server)
 		}
 		if expected < 1-Tolerance {
 			f.Text += fmt.Sprintf(", %.2g %% predicted", 100*(1-expected))

@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"evbench/builder"
 	"evbench/builder/load"
@@ -18,6 +19,7 @@ func loadFields(l *load.Load) group {
 		{"arrival", choice(&l.Arrival, "arrival", load.Arrivals()...), "how they follow each other"},
 		{"burst", whole(&l.Burst, 1, 1_000_000), "events at once, of arrival bursts"},
 		{"buffer", size(&l.Buffer, minFragment, 1<<50), "of each source, for fragments of events that are not built"},
+		{"incomplete", lasts(&l.After, time.Millisecond, maxTimeout), "after which an event is closed without the fragments that are missing; unsynchronised"},
 	}
 }
 
@@ -54,6 +56,10 @@ func (d *document) load(at field, s *Scenario, c *Case) {
 // mayLoad says why a clock cannot offer events to a case.
 func (c *Case) mayLoad(s *Scenario) error {
 	switch {
+	case c.Load.After > 0 && c.Mode != modes.Unsync && c.Mode != modes.Ordered:
+		return fmt.Errorf("incomplete: in %s cases all servers wait for a fragment of the schedule; write mode: %s", c.Mode, modes.Unsync)
+	case c.Load.After >= s.Timeout:
+		return fmt.Errorf("incomplete: %s must be below the timeout, %s, after which a server counts as lost", c.Load.After, s.Timeout)
 	case c.Mode == modes.Ordered:
 		return errors.New("a clock offers no events to ordered cases: their windows are planned before the events happen")
 	case c.Assign == builder.AssignBalanced:

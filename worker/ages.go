@@ -55,6 +55,21 @@ func (a *ages) built(event uint64, now time.Duration) {
 	}
 }
 
+// has reports whether an event has happened by the clock, and is not built.
+func (a *ages) has(event uint64) bool {
+	if a == nil {
+		return false
+	}
+	_, ok := a.due[event]
+	return ok
+}
+
+func (a *ages) forget(event uint64) {
+	if a != nil {
+		delete(a.due, event)
+	}
+}
+
 // report adds the times to the totals of a worker.
 func (a *ages) report(t *wire.Totals) {
 	if a != nil {

@@ -22,6 +22,7 @@ type fragments struct {
 	keep    bool       // fragments land in their event's buffer
 	payload bool       // all payload is verified
 	stale   uint64     // requests for events of an earlier part of the case
+	absence absence
 
 	meter   *meter
 	tally   *tally
@@ -198,4 +199,5 @@ func (p *fragments) damage(t *wire.Totals) {
 	for v := builder.WrongEvent; v <= builder.WrongEpoch; v++ {
 		t.Stray += p.asm.Count(v)
 	}
+	p.absence.report(t)
 }

@@ -15,6 +15,7 @@ type await struct {
 	drop   int // bytes to discard, if there is no body
 	asked  time.Duration
 	used   bool
+	owed   bool // its event is closed without the fragment
 	head   [transport.HeadSize]byte
 }
 
@@ -26,10 +27,11 @@ type inbox struct {
 	awaits    []await
 	free      []int
 	left      []int // [slot] receives that are still posted
+	owes      []int // [source] receives whose events are closed
 }
 
 func newInbox(p *fragments, slots int) *inbox {
-	b := &inbox{fragments: p, awaits: make([]await, slots*p.sizes.Servers), left: make([]int, slots)}
+	b := &inbox{fragments: p, awaits: make([]await, slots*p.sizes.Servers), left: make([]int, slots), owes: make([]int, p.sizes.Servers)}
 	for i := range b.awaits {
 		b.free = append(b.free, i)
 	}
@@ -99,6 +101,7 @@ func (b *inbox) swap(w *await, event uint64) {
 		}
 		w.event, o.event = o.event, w.event
 		w.slot, o.slot = o.slot, w.slot
+		w.owed, o.owed = o.owed, w.owed
 		return
 	}
 }

@@ -166,6 +166,10 @@ func (j *job) mode(conns Connections, r *reporter) (mode, error) {
 func (j *job) watch(ctx context.Context) {
 	l := j.loop
 	w := newWatch(l.now(), j.c.Timeout)
+	after := j.c.Load.After
+	if after > 0 { // an event is closed at most an eighth of that too late
+		w.every = min(w.every, max(after/8, time.Millisecond))
+	}
 	tick := time.NewTicker(w.every)
 	defer tick.Stop()
 	for {
@@ -184,6 +188,10 @@ func (j *job) watch(ctx context.Context) {
 		}
 		if w.judges(now) && (j.c.Mode != modes.Sync || j.c.AsyncCredits > 0) {
 			l.look.Store(true)
+			l.ep.Wake()
+		}
+		if after > 0 && j.c.Mode == modes.Unsync {
+			l.late.Store(true)
 			l.ep.Wake()
 		}
 	}

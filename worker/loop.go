@@ -15,7 +15,7 @@ import (
 const single = transport.Single
 
 // A loop is the common part of the modes. One goroutine runs it; other goroutines touch only meter,
-// mailbox, counting and look.
+// mailbox, counting, look and late.
 type loop struct {
 	c       wire.Configure
 	n       int
@@ -36,6 +36,7 @@ type loop struct {
 	before   reading              // of the meter when the counted part began
 	counting chan reading         // before, sent once
 	look     atomic.Bool          // the watchdog asks the loop to check for overdue work
+	late     atomic.Bool          // it asks for events to be closed without what is missing
 	flows    []transport.Movement // by peer, at the last check
 
 	plans     plans

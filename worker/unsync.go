@@ -36,8 +36,9 @@ type unsynchronised struct {
 type building struct {
 	event uint64
 	used  bool
-	next  int // index of the next source to ask
-	out   int // requests still without their fragment
+	next  int  // index of the next source to ask
+	out   int  // requests still without their fragment
+	short bool // a source was not asked, as it owes fragments of events that are closed
 	began time.Duration
 }
 
@@ -178,6 +179,7 @@ func (u *unsynchronised) turn(ctx context.Context) error {
 		return err
 	}
 	u.upkeep()
+	u.closeLate()
 	return u.overdue()
 }
 
@@ -227,11 +229,15 @@ func (u *unsynchronised) begin() error {
 
 // ask requests fragments of an event, in rank order, as far as the limit allows. The receive is
 // posted before the request, so that the fragment has a buffer when it arrives. A request takes the
-// path of its fragment.
+// path of its fragment. An event all of whose other fragments have come is closed without those that were not asked for.
 func (u *unsynchronised) ask(slot int, now time.Duration) {
 	b := &u.slots[slot]
 	for ; b.out < u.limit && b.next < len(u.asks); b.next++ {
 		source := u.asks[b.next]
+		if u.inbox.owes[source] > 0 {
+			b.short = true
+			continue
+		}
 		i := u.asked.get()
 		if i < 0 {
 			return // continues when a head is free again
@@ -242,6 +248,9 @@ func (u *unsynchronised) ask(slot int, now time.Duration) {
 		u.fragments.sources.await(source, now)
 		u.post = append(u.post, u.inbox.expect(now, slot, b.event, source, u.from[source]),
 			transport.Op{Kind: transport.SendRequest, Peer: source, Path: u.from[source], ID: opAsked | uint64(i), Head: head})
+	}
+	if b.short && b.out == 0 && b.next == len(u.asks) {
+		u.giveUp(slot, now)
 	}
 }
 
@@ -293,6 +302,10 @@ func (u *unsynchronised) askAll() {
 
 func (u *unsynchronised) took(op *transport.Op) {
 	now := u.now()
+	if u.inbox.came(int(op.ID), op) {
+		u.fragments.sources.came(op.Peer, now)
+		return
+	}
 	g := u.inbox.took(now, op)
 	if g.again {
 		u.post = append(u.post, u.inbox.op(int(op.ID), op.Path))
@@ -305,7 +318,7 @@ func (u *unsynchronised) took(op *transport.Op) {
 	switch {
 	case g.whole:
 		u.close(g.slot, now, false)
-	case g.spent && b.next == len(u.asks): // every source has answered, some with damaged fragments
+	case g.spent && b.next == len(u.asks) && !b.short: // every source has answered, some with damaged fragments
 		u.fragments.asm.Abandon(g.event)
 		u.close(g.slot, now, true)
 	default:

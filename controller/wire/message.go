@@ -305,6 +305,10 @@ type Totals struct {
 	// exchange, or the requests for its fragments, began; empty without a load.
 	Latency []load.Bar `json:",omitempty"`
 	Waited  []load.Bar `json:",omitempty"`
+	// Incomplete events were closed without some fragments (load.Load.After); Absent are, by rank, those without its
+	// fragment, empty if there are none.
+	Incomplete uint64   `json:",omitempty"`
+	Absent     []uint64 `json:",omitempty"`
 	// Trace holds the last Case.Trace spans of the worker.
 	Trace []Span `json:",omitempty"`
 }
