@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -61,6 +62,7 @@ func (r *runner) measure(ctx context.Context, m *measured, p Place) error {
 	g.Go(func() error { return x.f.WatchCables(beside, x.seen.tell) })
 	var runErr error
 	m.outcome, runErr = r.ctl.RunCase(ctx, c)
+	r.lost = r.lost || runErr == nil && lostOne(m)
 	stop()
 	besideErr := g.Wait()
 	x.note(runErr)
@@ -79,8 +81,28 @@ func (x *measurement) begin(ctx, beside context.Context, g *errgroup.Group) {
 	if x.links != nil {
 		g.Go(func() error { return x.links.run(beside) })
 	}
+	for _, l := range x.m.Lost {
+		g.Go(func() error { return x.lose(beside, l) })
+	}
 	x.progress(x.place, Measuring{})
 	g.Go(func() error { return x.line.play(beside, stepsOf(x.m.Case)) })
+}
+
+// lostOne reports whether a case has gone on without a server.
+func lostOne(m *measured) bool {
+	return m.Load.GoesOn && slices.ContainsFunc(m.outcome.Servers, func(s controller.Server) bool { return !s.Reported })
+}
+
+// lose ends a server when its time has come.
+func (x *measurement) lose(ctx context.Context, l scenario.Lost) error {
+	timer := time.NewTimer(time.Until(x.line.start.Add(l.At)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		x.ctl.Lose(l.Server)
+	case <-ctx.Done():
+	}
+	return nil
 }
 
 // sample handles a sample of a server that builds events, and reports the rate of each finished
@@ -144,7 +166,7 @@ func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeli
 	}
 	events := lists.Map(m.outcome.Servers, func(s controller.Server) uint64 { return s.Events })
 	var planned []float64
-	if m.outcome.Complete && len(m.failovers) == 0 {
+	if m.outcome.Complete && len(m.failovers) == 0 && !lostOne(m) {
 		planned = plannedBytes(m.Planned, between(r.s, m.Planned, events))
 	}
 	m.links = carried(m.Planned, m.repeat, before, after, planned)

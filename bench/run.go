@@ -61,6 +61,7 @@ type runner struct {
 	close    func(results.Run) error
 	sink     results.Sink // nil until all workers have joined
 	pairs    bool         // pairs are counted
+	lost     bool         // a case has gone on without a server
 	own      bool         // each server has a processor of its own
 	barriers []results.TriedBarrier
 	ctl      *controller.Controller
@@ -214,7 +215,9 @@ func (r *runner) session(ctx context.Context, work func(context.Context) error) 
 		if err != nil {
 			stop()
 		}
-		err = errors.Join(err, wait())
+		if ends := wait(); !r.lost { // else they are of servers that a case went on without
+			err = errors.Join(err, ends)
+		}
 	}()
 	if err := r.join(joining); err != nil {
 		return err

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"evbench/builder/load"
@@ -18,6 +19,13 @@ type loading struct {
 	events  uint64        // of an exchange
 	sent    uint64        // exchanges below it have told when their events happened
 	builder int           // unsynchronised: place of the builder of the next event
+
+	// Of a case that goes on when servers are lost: when events happened that were granted or assigned, from the one
+	// with number first on, and how many of those before were built and closed.
+	out                  []time.Duration
+	first, built, closed uint64
+	id                   uint64 // of event 0, where the ledger has them
+	earlier              *earlier
 }
 
 // clockEvery is the least time between two looks at the clock: events that are closer are granted together.
@@ -30,6 +38,11 @@ func (m *machine) startClock(now time.Duration) {
 		return
 	}
 	events := uint64(m.roles.Events())
+	if b := m.before; b != nil {
+		m.loading = &loading{began: time.Duration(b.began - m.zero), events: events, sent: m.pace.until, trigger: b.trigger, earlier: b}
+		m.shift = now - m.loading.began
+		return
+	}
 	m.loading = &loading{began: now, events: events, sent: m.pace.until, trigger: load.NewTrigger(load.Options{
 		Clock: load.NewClock(l, m.c.Seed), Room: l.Room(m.c.Fragment), Group: events, For: m.c.Duration, Most: m.c.Exchanges * events,
 	})}
@@ -38,6 +51,7 @@ func (m *machine) startClock(now time.Duration) {
 // clock lets events happen until now, while as many are built as is known. It is called before that number rises.
 func (m *machine) clock(now time.Duration) {
 	if m.loading != nil && m.state == measuring {
+		m.loading.forget(m)
 		m.loading.trigger.Run(now-m.loading.began, m.built())
 	}
 }
@@ -71,7 +85,7 @@ func (m *machine) wakes(now time.Duration) (time.Duration, bool) {
 func (m *machine) happened(now time.Duration) (until uint64, last bool) {
 	m.clock(now)
 	t := m.loading.trigger
-	return max(m.pace.until, m.c.Warmup+t.Accepted/m.loading.events), t.Over()
+	return max(m.pace.until, m.c.Warmup+t.Due()/m.loading.events), t.Over()
 }
 
 // grantUntil lets all workers run to an exchange, and tells the builders when their events happened.
@@ -83,12 +97,20 @@ func (m *machine) grantUntil(until uint64) {
 	}
 	from, times := l.sent, l.trigger.Take((until-l.sent)*l.events)
 	l.sent = until
+	l.keep(m, times)
 	for rank := range m.workers {
 		g := wire.Grant{Run: m.run, Until: until, From: from}
 		for at := m.roles.Place(rank); m.workers[rank].builds && at < len(times); at += int(l.events) {
 			g.Due = append(g.Due, m.due(rank, times[at]))
 		}
 		m.send(rank, g)
+	}
+}
+
+// keep keeps when events happened that a lost server may need to have built again by another.
+func (l *loading) keep(m *machine, times []time.Duration) {
+	if m.c.Load.GoesOn {
+		l.out = append(l.out, times...)
 	}
 }
 
@@ -121,7 +143,12 @@ func (m *machine) assignHappened(now time.Duration) {
 	m.clock(now)
 	l := m.loading
 	byRank := make([]wire.Assign, len(m.workers))
-	for _, at := range l.trigger.Take(l.trigger.Waiting()) {
+	times := l.trigger.Take(l.trigger.Waiting())
+	if l.first+uint64(len(l.out)) == 0 {
+		l.id = m.ledger.next()
+	}
+	l.keep(m, times)
+	for _, at := range times {
 		rank := m.roles.Builder(l.builder)
 		l.builder = (l.builder + 1) % int(l.events)
 		id := m.ledger.reserve(1)
@@ -164,6 +191,11 @@ func (m *machine) offered() *Offered {
 		return nil
 	}
 	o := &Offered{Counts: m.loading.trigger.Counts, Latency: load.NewLatency(), Waited: load.NewLatency(), Absent: map[int]uint64{}}
+	if b := m.loading.earlier; b != nil {
+		_, _ = o.Latency.Add(b.offered.Latency.Bars()), o.Waited.Add(b.offered.Waited.Bars())
+		o.Closed, o.ClockError = b.offered.Closed, b.offered.ClockError
+		maps.Copy(o.Absent, b.offered.Absent)
+	}
 	for i := range m.workers {
 		w := &m.workers[i]
 		o.ClockError = max(o.ClockError, time.Duration(w.way))

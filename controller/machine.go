@@ -35,13 +35,15 @@ type machine struct {
 	quiet    bool      // no fragment is under way when the next window begins
 	ledger   ledger    // unsynchronised mode
 	balance  *builder.Balancer
-	known    uint64       // events of each server that balance has planned
-	section  section      // how events are built now
-	granted  []wire.Range // exchanges of the earlier sections
-	level    uint64       // final events of each server; set when draining
-	change   *change      // of the plan, under way
-	loading  *loading     // of the counted part of a case with a load
-	zero     int64        // when the time of the machine was 0, in ns since 1970
+	known    uint64        // events of each server that balance has planned
+	section  section       // how events are built now
+	granted  []wire.Range  // exchanges of the earlier sections
+	level    uint64        // final events of each server; set when draining
+	change   *change       // of the plan, under way
+	loading  *loading      // of the counted part of a case with a load
+	before   *earlier      // of the parts of the case before this one
+	shift    time.Duration // of the counted part, since the clock began
+	zero     int64         // when the time of the machine was 0, in ns since 1970
 	samples  int
 	acts     []action
 	times
@@ -222,6 +224,7 @@ func (m *machine) sample(now time.Duration, rank int, s results.Sample) {
 	if s.Events+s.PayloadBytes > 0 {
 		m.moved = now
 	}
+	s.TSec += m.shift.Seconds()
 	s.Server, s.Case, s.Repeat = w.server, m.c.Name, m.c.Repeat
 	m.samples++
 	m.acts = append(m.acts, record{s})

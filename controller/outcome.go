@@ -81,8 +81,8 @@ func (m *machine) outcome() Outcome {
 	o.Took, o.Offered = meanTook(took), m.offered()
 	o.BarrierWait /= time.Duration(len(m.workers))
 	o.Assigned, o.Built, o.Duplicate, o.Unknown = c.assigned, c.built, c.duplicate, c.unknown
-	if o.Offered != nil {
-		c.lost -= min(c.lost, o.Offered.Closed)
+	for i := range o.Servers {
+		c.lost -= min(c.lost, o.Servers[i].Incomplete)
 	}
 	if o.Complete {
 		o.Lost = c.lost

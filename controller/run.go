@@ -51,7 +51,7 @@ var errBusy = errors.New("a case is under way")
 func (c *Controller) RunCase(ctx context.Context, cs Case) (Outcome, error) {
 	cs = cs.withDefaults()
 	if cs.Peers == nil {
-		peers, err := c.peers()
+		peers, err := c.gathered(cs.Load.GoesOn)
 		if err != nil {
 			return Outcome{}, fmt.Errorf("case %q: %w", cs.Name, err)
 		}
@@ -60,20 +60,30 @@ func (c *Controller) RunCase(ctx context.Context, cs Case) (Outcome, error) {
 	if err := cs.validate(); err != nil {
 		return Outcome{}, fmt.Errorf("case %q: %w", cs.Name, err)
 	}
+	if cs.Load.GoesOn {
+		return c.runParts(ctx, cs)
+	}
+	_, o, err := c.runPart(ctx, cs, nil)
+	return o, err
+}
+
+// runPart runs a case, or the part of it that follows others. Without a machine it has not begun.
+func (c *Controller) runPart(ctx context.Context, cs Case, before *earlier) (*machine, Outcome, error) {
 	s, run, err := c.open(cs)
 	if err != nil {
-		return Outcome{}, fmt.Errorf("case %q: %w", cs.Name, err)
+		return nil, Outcome{}, fmt.Errorf("case %q: %w", cs.Name, err)
 	}
 	defer c.end(s)
 	m := newMachine(cs, run)
+	m.before = before
 	c.play(ctx, m, s)
 	switch {
 	case m.err == nil:
-		return m.outcome(), nil
+		return m, m.outcome(), nil
 	case errors.Is(m.err, errFailed):
-		return m.outcome(), m.blame(m.during)
+		return m, m.outcome(), m.blame(m.during)
 	}
-	return m.outcome(), m.err
+	return m, m.outcome(), m.err
 }
 
 // play feeds the machine with events, and executes its decisions, until the case is over.
@@ -230,17 +240,25 @@ func (c *Controller) end(s *stage) {
 	c.stage = nil
 }
 
-// peers returns all joined servers by position, at the addresses they gave. An expected server that
-// has left is an error that names it.
-func (c *Controller) peers() ([]wire.Peer, error) {
+// peers returns all joined servers; one that has left is an error.
+func (c *Controller) peers() ([]wire.Peer, error) { return c.gathered(false) }
+
+// gathered returns all joined servers by position, at the addresses they gave. An expected server that
+// has left is an error that names it, unless the case goes on without: then it has no address.
+func (c *Controller) gathered(goesOn bool) ([]wire.Peer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if missing := c.missing(); len(missing) > 0 {
+	missing := c.missing()
+	if len(missing) > 0 && !goesOn {
 		return nil, notConnected(missing)
 	}
 	var out []wire.Peer
-	for _, server := range slices.Sorted(maps.Keys(c.members)) {
-		out = append(out, wire.Peer{Server: server, Addrs: []string{c.members[server].hello.Data}})
+	for _, server := range slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(c.members)), missing...))) {
+		p := wire.Peer{Server: server}
+		if m := c.members[server]; m != nil {
+			p.Addrs = []string{m.hello.Data}
+		}
+		out = append(out, p)
 	}
 	return out, nil
 }

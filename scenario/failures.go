@@ -25,6 +25,8 @@ func (d *document) failures(at field, seed uint64, s *Scenario, c *Case) {
 			links, down, ok = d.named(f, view)
 		case f.Has("random"):
 			links, down, ok = d.random(f, view, seed)
+		case f.Has("server"):
+			ok = d.loss(f, s, c)
 		default:
 			var all []Timed
 			all, ok = d.timed(f, s.Tree.Find)

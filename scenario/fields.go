@@ -221,8 +221,8 @@ func caseFields(c *Case, draws *uint64, servers int, routings []string) group {
 	}, matrixFields(c, draws, servers, routings)...)
 }
 
-// failureShape is the name of a link or spine, random links, or a link that dies at a time.
-var failureShape = either(anyWord, object(randomFailure, "random"), object(timedFields(&Timed{}), "link", "at"))
+// failureShape is the name of a link or spine, random links, or a link or server that dies at a time.
+var failureShape = either(anyWord, object(randomFailure, "random"), object(timedFields(&Timed{}), "link", "at"), object(lossFields(new(string), &Lost{}), "server", "at"))
 
 var randomFailure = group{{"random", nested(object(randomFields(nil, nil, math.MaxInt), "count")), "links drawn at random"}}
 

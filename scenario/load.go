@@ -3,12 +3,14 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"evbench/builder"
 	"evbench/builder/load"
 	"evbench/builder/modes"
 	"evbench/failover"
+	"evbench/internal/lists"
 )
 
 var loadShape = either(offeredRate(&load.Load{}).shape, object(loadFields(&load.Load{}), "rate"))
@@ -20,7 +22,47 @@ func loadFields(l *load.Load) group {
 		{"burst", whole(&l.Burst, 1, 1_000_000), "events at once, of arrival bursts"},
 		{"buffer", size(&l.Buffer, minFragment, 1<<50), "of each source, for fragments of events that are not built"},
 		{"incomplete", lasts(&l.After, time.Millisecond, maxTimeout), "after which an event is closed without the fragments that are missing; unsynchronised"},
+		{"lost", lostServers(&l.GoesOn), "what a lost server does to the run: it ends it, or the case goes on without the server"},
 	}
+}
+
+func lostServers(goesOn *bool) value {
+	word := ""
+	v := choice(&word, "lost", "end", "continue")
+	return to(goesOn, v.shape, func(text string) (bool, error) { return text == "continue", v.set(text) })
+}
+
+func lossFields(name *string, l *Lost) group {
+	return group{
+		{"server", word(name), "such as server5, which is lost"},
+		{"at", lasts(&l.At, 0, maxDuration), "after the measurement starts"},
+	}
+}
+
+// loss reads when a server is lost during a case.
+func (d *document) loss(at field, s *Scenario, c *Case) bool {
+	var (
+		l    Lost
+		name string
+	)
+	f, good := d.section(at, lossFields(&name, &l), "server at: needed; a server that is lost is {server: server5, at: 3s}")
+	if !good {
+		return false
+	}
+	rank := slices.IndexFunc(lists.Tabulate(s.Tree.Servers(), s.Tree.ServerName), func(x string) bool { return x == name })
+	switch {
+	case rank < 0:
+		d.Fail(f.Get("server"), "%q: there is no such server; there are %s to %s", name, s.Tree.ServerName(0), s.Tree.ServerName(s.Tree.Servers()-1))
+	case !c.Load.GoesOn:
+		d.Fail(f.Get("server"), "%s ends the run; write load: {rate: 80%%, lost: continue}", name)
+	case l.At >= c.Duration:
+		d.Fail(f.Get("at"), "%s is not below the duration of the case, %s", short(l.At), short(c.Duration))
+	default:
+		l.Server = s.Tree.Positions()[rank]
+		c.Lost = append(c.Lost, l)
+		return true
+	}
+	return false
 }
 
 func offeredRate(l *load.Load) value {
@@ -60,6 +102,12 @@ func (c *Case) mayLoad(s *Scenario) error {
 		return fmt.Errorf("incomplete: in %s cases all servers wait for a fragment of the schedule; write mode: %s", c.Mode, modes.Unsync)
 	case c.Load.After >= s.Timeout:
 		return fmt.Errorf("incomplete: %s must be below the timeout, %s, after which a server counts as lost", c.Load.After, s.Timeout)
+	case c.Load.GoesOn && c.Failover != nil:
+		return fmt.Errorf("lost: continue leaves servers out of the plan, which failover: %s makes anew with all of them; write one of the two", c.Failover.Policy)
+	case c.Load.GoesOn && s.Sizes(*c).Table != nil:
+		return errors.New("lost: continue leaves servers out, and sizes of a file are those of all; write one of the two")
+	case c.Load.GoesOn && s.Fabric.Kind == Hosts && s.Launch.Kind == LaunchStarted:
+		return errors.New("lost: continue needs workers that do not end with one of them, as those of mpirun and srun do; write launch: ssh")
 	case c.Mode == modes.Ordered:
 		return errors.New("a clock offers no events to ordered cases: their windows are planned before the events happen")
 	case c.Assign == builder.AssignBalanced:

@@ -133,8 +133,15 @@ type Case struct {
 	Failures  []topology.Link // dead from the start, by leaf and spine, each once
 	Down      []string        // the same as written: "leaf0-spine3", "spine2", "3 random (seed 7)"
 	Timed     []Timed
+	Lost      []Lost    // servers
 	Control   bool      // the others are compared with it; bench adds one, or marks it
 	Failover  *Failover // what is done about timed failures; nil: tables are re-routed with the case's engine
+}
+
+// A Lost server ends At after the measurement starts, and does not come back.
+type Lost struct {
+	Server int // position
+	At     time.Duration
 }
 
 // A Timed failure takes links down At after the measurement starts.

@@ -36,6 +36,8 @@ type Load struct {
 	Buffer  unit.Bytes `json:",omitempty"` // of a source, for fragments of events that are not built; 0: defaultBuffer
 	// After is how long after its first request an event is closed without the fragments that are missing; 0: never.
 	After time.Duration `json:",omitempty"`
+	// GoesOn: the case goes on without servers that are lost.
+	GoesOn bool `json:",omitempty"`
 }
 
 // defaultBuffer is the buffer of a source, unless a scenario says otherwise: that of a readout card with some

@@ -1,6 +1,9 @@
 package load
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A Trigger accepts the events of a clock while all sources have room for them, as the busy logic of an experiment
 // does. Events are accepted in groups: an exchange takes one event of each builder, so the Trigger ends with a whole
@@ -9,6 +12,7 @@ type Trigger struct {
 	clock *Clock
 	room  uint64 // accepted events that are not built, at most
 	group uint64
+	done  uint64        // accepted events before Resume that need not be built any more
 	ends  time.Duration // after that the group begun is filled, and no more; below 0: after most events
 	most  uint64
 
@@ -87,7 +91,7 @@ func NewTrigger(o Options) *Trigger {
 // Run lets the clock run to now. built of the accepted events are built; it is called with the old number before that
 // rises, so that an event finds the buffers as they were when it happened.
 func (t *Trigger) Run(now time.Duration, built uint64) {
-	t.at = max(t.at, now)
+	t.at, built = max(t.at, now), built+t.done
 	t.look(built)
 	for t.next <= t.at && !t.Over() {
 		if t.Accepted-min(built, t.Accepted) >= t.room {
@@ -134,9 +138,23 @@ func (t *Trigger) free(at time.Duration) {
 // Over reports whether no more events are accepted.
 func (t *Trigger) Over() bool {
 	if t.most > 0 {
-		return t.Accepted >= t.most
+		return t.Accepted >= t.most && t.Due()%t.group == 0
 	}
-	return t.next > t.ends && t.Accepted%t.group == 0 && t.Accepted > 0
+	return t.next > t.ends && t.Due()%t.group == 0 && t.Accepted > 0
+}
+
+// Due is how many accepted events are to be built since Resume, or since the clock began.
+func (t *Trigger) Due() uint64 { return t.Accepted - t.done }
+
+// Resume has Take return the times of some events again, before those that it has not returned, or without these. All
+// other accepted events need not be built any more; Run counts from here. It returns how many of them were left out.
+func (t *Trigger) Resume(group uint64, again []time.Duration, without bool) (left uint64) {
+	if without {
+		left, t.stamps = uint64(len(t.stamps)), nil
+	}
+	t.stamps = slices.Concat(again, t.stamps)
+	t.group, t.done = max(1, group), t.Accepted-uint64(len(t.stamps))
+	return left
 }
 
 // Next is when the clock has its next event, if it is not over.
