@@ -46,11 +46,28 @@ type chooser struct {
 	sharp    float64   // over the load of a host
 }
 
+// restarts is for how many messages small problems are chosen for again, in another order, where the fullest link needs longer than
+// the fullest port of a host.
+const restarts = 20_000
+
 // Choose returns a candidate for each message, by src·Hosts + dst, such that the fullest link has few messages for its rate.
 // O(messages · candidates · hops).
-func Choose(p *scheduler.Problem) []uint8 {
-	c := newChooser(p)
-	best, least := append([]uint8(nil), c.path...), c.fullest()
+func Choose(p *scheduler.Problem) (best []uint8) {
+	of := p.Lay()
+	for try, least := 1, math.Inf(1); ; try++ {
+		c := newChooser(p, of, uint64(try))
+		if path, most := c.choose(); most < least {
+			best, least = path, most
+		}
+		if least <= c.hosts() || (try+1)*len(c.messages) > restarts {
+			return best
+		}
+	}
+}
+
+// choose moves messages between their candidates, and returns the best choice, and how long its fullest link needs.
+func (c *chooser) choose() (best []uint8, least float64) {
+	best, least = append([]uint8(nil), c.path...), c.fullest()
 	for _, sharp := range sharpness {
 		c.sharp = sharp / c.hosts()
 		for l := range c.load {
@@ -66,13 +83,13 @@ func Choose(p *scheduler.Problem) []uint8 {
 			}
 		}
 	}
-	return best
+	return best, least
 }
 
 // newChooser gives each message the candidate that is emptiest so far, in a random order.
-func newChooser(p *scheduler.Problem) *chooser {
+func newChooser(p *scheduler.Problem, of *scheduler.Candidates, seed uint64) *chooser {
 	n := len(p.Links)
-	c := &chooser{p: p, of: p.Lay(), path: make([]uint8, p.Hosts*p.Hosts), load: make([]float64, n), rate: make([]float64, n), add: make([]float64, n), last: make([]float64, n)}
+	c := &chooser{p: p, of: of, path: make([]uint8, p.Hosts*p.Hosts), load: make([]float64, n), rate: make([]float64, n), add: make([]float64, n), last: make([]float64, n)}
 	for l, link := range p.Links {
 		c.rate[l] = link.Rate()
 	}
@@ -81,7 +98,7 @@ func newChooser(p *scheduler.Problem) *chooser {
 		c.load[p.Hosts+dst]++
 		c.messages = append(c.messages, int32(src*p.Hosts+dst))
 	})
-	rng := rand.New(rand.NewPCG(1, 1))
+	rng := rand.New(rand.NewPCG(seed, 1))
 	rng.Shuffle(len(c.messages), func(i, j int) { c.messages[i], c.messages[j] = c.messages[j], c.messages[i] })
 	for _, m := range c.messages {
 		best, least := 0, math.Inf(1)
