@@ -116,7 +116,7 @@ func (s *stacker) another() (*stacker, *Places) {
 	return &try, &own
 }
 
-// rejoined returns a tree with a lower bound, if a search finds one that has shorter plans, too: where leaves differ in
+// rejoined returns a tree with a lower bound, if a search finds one: where leaves differ in
 // lanes it matters which of its lanes a leaf has, and which plane a top switch belongs to.
 func (s *stacker) rejoined(p *Places) *Places {
 	bound, random := scheduler.LowerBound(p.Tree, scheduler.Options{}), rand.New(rand.NewPCG(1, 1))
@@ -138,10 +138,6 @@ func (s *stacker) rejoined(p *Places) *Places {
 				bound, best = b, own
 			}
 		}
-	}
-	first, _, _ := scheduler.FORS(p.Tree, scheduler.Options{})
-	if second, _, err := scheduler.FORS(best.Tree, scheduler.Options{}); best == p || err != nil || first != nil && first.Phases <= second.Phases {
-		return p
 	}
 	return best
 }
