@@ -27,7 +27,7 @@ import (
 //     one edge for each message (phases).
 //  3. Choose the servers of each message by two more edge colourings (lift).
 //
-// Parallel cables are as many messages of a spine in a phase. deal gives them to cables in the end.
+// Parallel cables are as many messages of a spine in a phase, which get their cables in the end (slots.GiveCables).
 //
 // On leaves with equally many servers, and as many cables that no failure touches, linear
 // shift needs no more phases and no search; on large whole trees not even a table (shift). Three levels: package pods.

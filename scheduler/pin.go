@@ -51,7 +51,7 @@ func Pin(s *Schedule, t *topology.Tree, o Options) (*Schedule, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Deal(t)
+	out.GiveCables(t)
 	return newSchedule(s.Name, out, true), nil
 }
 

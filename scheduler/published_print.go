@@ -60,7 +60,7 @@ func (p *pattern) perPhase() []int {
 }
 
 // turn returns the index of the spine that Algorithm 6 gives to a leaf's transfer: it
-// deals the spines to all messages of a phase in turn, in order of source.
+// gives the messages of a phase the spines in turn, in order of source.
 func (p *pattern) turn(leaf int, h transfer, perPhase []int) int {
 	return (leaf*perPhase[h.phase] + h.line) % p.w
 }

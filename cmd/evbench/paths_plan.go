@@ -42,7 +42,7 @@ func portsOf(c *cli.Context, name string, f *judge.File) (*judge.Ports, error) {
 	}
 	p, err := paths.ForJudge()
 	if err == nil {
-		err = p.On(f)
+		err = p.Suits(f)
 	}
 	return p, wrongIn(name, err)
 }

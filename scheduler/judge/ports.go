@@ -16,8 +16,8 @@ type Ports struct {
 	Ways map[[3]int][]string
 }
 
-// On says why a plan is none by these ports, between these hosts; nil: it is one.
-func (p *Ports) On(f *File) error {
+// Suits says why a plan is none by these ports, between these hosts; nil: it is one.
+func (p *Ports) Suits(f *File) error {
 	switch {
 	case f.Over == nil || !f.ByPorts():
 		return fmt.Errorf("is no plan over paths by ports, which has a line %q", "# paths")

@@ -70,7 +70,7 @@ func Ring(text []byte, hosts [][]int, slots int, t *Tables) (*RingReport, error)
 	if r.Time = longest * float64(r.Steps); stated > 0 && !equal(stated, r.Time) {
 		r.accuse(WrongTime, "the steps take %.6g message times, and the file states %.6g", r.Time, stated)
 	}
-	if stated == 0 && !r.Apart() {
+	if stated == 0 && !r.Free() {
 		r.accuse(Contention, "%s carries %d at once, and the %d steps take as long as %.6g messages in a row", r.Fullest, r.Messages, r.Steps, r.Time)
 	}
 	r.Valid = len(r.Offences) == 0
@@ -94,8 +94,8 @@ func (t *Tables) taking(hosts [][]int, names []string) (part [][]int, rings int)
 	return part, rings
 }
 
-// Apart reports whether no two messages of a step share a link that has no room for both.
-func (r *RingReport) Apart() bool { return r.Time <= float64(r.Steps)*(1+1e-9) }
+// Free reports whether no two messages of a step share a link that has no room for both.
+func (r *RingReport) Free() bool { return r.Time <= float64(r.Steps)*(1+1e-9) }
 
 func (r *RingReport) accuse(kind Kind, format string, args ...any) {
 	r.Offences = append(r.Offences, Offence{kind, -1, -1, -1, -1, -1, fmt.Sprintf(format, args...)})

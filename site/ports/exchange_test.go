@@ -63,7 +63,7 @@ func check(t testing.TB, plan string, paths *Paths) (*judge.Report, error) {
 		return nil, err
 	}
 	p := expect.Value(paths.ForJudge())(t)
-	return judge.Check(f, judge.Options{Ports: p, First: 100}), p.On(f)
+	return judge.Check(f, judge.Options{Ports: p, First: 100}), p.Suits(f)
 }
 
 // secondVersion returns the phases of a plan and the most messages of a link or host in one of them.

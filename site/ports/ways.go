@@ -328,7 +328,7 @@ func (o *over) Judge() error {
 	}
 	p, err := o.net.x.of.ForJudge()
 	if err == nil {
-		err = p.On(f)
+		err = p.Suits(f)
 	}
 	if n := o.net.x.Hosts; err != nil || o.tree.Messages() < n*(n-1) {
 		return err // the judge knows exchanges of all with all

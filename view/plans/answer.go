@@ -150,7 +150,7 @@ func Ring(name string, r *judge.RingReport) answer.Answer {
 		for _, o := range r.Offences[1:] {
 			why = append(why, o.Text)
 		}
-	case !r.Apart():
+	case !r.Free():
 		f = answer.Finding{Text: fmt.Sprintf("%s is a ring of %d hosts that takes as long as %.6g messages in a row, as it states: %s carries %d at once", name, r.Hosts, r.Time, r.Fullest, r.Messages), Place: answer.At}
 	}
 	if r.Absent > 0 {

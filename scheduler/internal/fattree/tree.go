@@ -119,9 +119,9 @@ func (f *Tree) ReaderOf(leaf int) (out []int32) {
 	return out
 }
 
-// Most returns the most messages that a server of leaf a sends, or receives, and how many these are
+// MostMessages returns the most messages that a server of leaf a sends, or receives, and how many these are
 // if each that reads and builds also sends to itself.
-func (f *Tree) Most(a int) (most, self int) {
+func (f *Tree) MostMessages(a int) (most, self int) {
 	both := f.N[a]
 	if f.Topology.Divided() {
 		both = f.B[a]
@@ -154,7 +154,7 @@ func (f *Tree) Most(a int) (most, self int) {
 func (f *Tree) Busiest() int {
 	most := 0
 	for a := range f.Leaves {
-		_, self := f.Most(a)
+		_, self := f.MostMessages(a)
 		most = max(most, self)
 	}
 	return most

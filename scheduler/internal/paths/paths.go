@@ -26,7 +26,7 @@ import (
 // pairs are filled in, with the best bound proven.
 func Plan(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, error) {
 	if t, spines := phases.Shift(f); t != nil {
-		t.DealShift(f.Topology, spines)
+		t.ShiftCables(f.Topology, spines)
 		return t, split.Simple(f), nil
 	}
 	s, bound, err := phases.Balanced(f)

@@ -21,7 +21,7 @@ type LinkGraph struct {
 	Node  []int32 // by link: the first of its cables; none where dead
 	Nodes int32
 	Edges []coloring.Edge
-	dealt []int32 // as the loads: messages that have their cable; nil where there is one
+	given []int32 // as the loads: messages that have their cable; nil where there is one
 }
 
 // NewLinkGraph returns the graph of a split, and gives the messages their slots and spines.
@@ -40,7 +40,7 @@ func NewLinkGraph(t *Blocks, s *split.Split) *LinkGraph {
 		}
 	}
 	if t.f.Cables != nil {
-		g.dealt = make([]int32, len(s.Load))
+		g.given = make([]int32, len(s.Load))
 	}
 	for a := range t.f.Leaves {
 		for b := range t.f.Leaves {
@@ -82,7 +82,7 @@ func (g *LinkGraph) between(a, b int) {
 func (g *LinkGraph) addEdge(e coloring.Edge) {
 	up, down := int(e.U), g.f.Leaves*g.f.Spines+int(e.V)
 	e.U, e.V = g.Node[e.U], g.Node[e.V]
-	if g.dealt == nil {
+	if g.given == nil {
 		g.Edges = append(g.Edges, e)
 		return
 	}
@@ -91,8 +91,8 @@ func (g *LinkGraph) addEdge(e coloring.Edge) {
 		j, n := g.cable(down)
 		x := coloring.Edge{U: e.U + i, V: e.V + j, N: min(left, m, n), First: e.First}
 		g.Edges = append(g.Edges, x)
-		g.dealt[up] += x.N
-		g.dealt[down] += x.N
+		g.given[up] += x.N
+		g.given[down] += x.N
 		e.N, e.First = x.N, e.First+x.N
 	}
 }
@@ -100,7 +100,7 @@ func (g *LinkGraph) addEdge(e coloring.Edge) {
 // cable returns the next cable of a link, by load, and how many more messages it gets.
 func (g *LinkGraph) cable(link int) (cable, left int32) {
 	each := g.each(link)
-	return g.dealt[link] / each, each - g.dealt[link]%each
+	return g.given[link] / each, each - g.given[link]%each
 }
 
 // each returns how many messages a cable of a link gets, the last perhaps fewer.
@@ -220,7 +220,7 @@ func Pour(from, to []int, amount int, portion func(i, j, n int)) {
 // color gives every slot its phase and the spine of a split.
 //
 // The graph has a left node for each live cable leaf→spine, a right node for each live cable
-// spine→leaf, to which the messages of a spine are dealt evenly, and an edge for each message that
+// spine→leaf, over which the messages of a spine are spread evenly, and an edge for each message that
 // uses both. K phases are at least as many as the edges of a node (split). But a leaf of n servers
 // must also send and receive at most n in every phase. So the graph is made K-regular; its colours are
 // then perfect matchings (König 1916), in which every node has an edge in every phase:

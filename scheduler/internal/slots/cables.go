@@ -6,10 +6,10 @@ import (
 	"evbench/topology"
 )
 
-// Deal gives each message of a phase a cable where cables are parallel. The messages of a leaf on a
+// GiveCables gives each message of a phase a cable where cables are parallel. The messages of a leaf on a
 // spine take the live cables in order, upwards and downwards. There are enough: no phase of t has
 // more messages of a link than live cables. O(S²).
-func (t *Table) Deal(tree *topology.Tree) {
+func (t *Table) GiveCables(tree *topology.Tree) {
 	if tree.Cables() == 1 {
 		return
 	}
@@ -35,10 +35,10 @@ func (t *Table) Deal(tree *topology.Tree) {
 	}
 }
 
-// DealShift is Deal for linear shift with few paths: spines are those of the servers of a leaf, and
+// ShiftCables is GiveCables for linear shift with few paths: spines are those of the servers of a leaf, and
 // those of the same spine take its live cables in order. So tables with one entry for a server hold
 // the paths. O(S²).
-func (t *Table) DealShift(tree *topology.Tree, spines []int) {
+func (t *Table) ShiftCables(tree *topology.Tree, spines []int) {
 	if tree.Cables() == 1 {
 		return
 	}

@@ -60,7 +60,7 @@ func (b Bound) String() string {
 func Simple(f *fattree.Tree) Bound {
 	b := Bound{Kind: KindServer}
 	for i := range f.N {
-		most, _ := f.Most(i)
+		most, _ := f.MostMessages(i)
 		b.Phases = max(b.Phases, most)
 	}
 	raise := func(out, live int, by Bound) {
