@@ -64,15 +64,20 @@ type Candidates struct {
 	first, begin, links []int32
 }
 
-// Lay writes the candidates out, at most 255 of each message.
-func (p *Problem) Lay() *Candidates {
+// MostCandidates is how many candidates of a message a plan may choose of: a byte counts them.
+const MostCandidates = math.MaxUint8
+
+// Lay writes the candidates out that a plan may choose, at most MostCandidates of each message.
+func (p *Problem) Lay() *Candidates { return p.lay(MostCandidates) }
+
+func (p *Problem) lay(most int) *Candidates {
 	c := &Candidates{first: make([]int32, p.Hosts*p.Hosts+1), begin: []int32{0}}
 	next := 0
 	p.Each(func(src, dst int) {
 		for m := src*p.Hosts + dst; next < m; next++ {
 			c.first[next+1] = int32(len(c.begin) - 1)
 		}
-		for i := range min(p.Paths.Count(src, dst), math.MaxUint8) {
+		for i := range min(p.Paths.Count(src, dst), most) {
 			c.links = p.Paths.Append(c.links, src, dst, i)
 			c.begin = append(c.begin, int32(len(c.links)))
 		}

@@ -111,7 +111,7 @@ func (p *Problem) Least() Proof {
 	for _, link := range p.Links[ports:] {
 		rates = append(rates, link.Rate())
 	}
-	of := p.Lay()
+	of := p.lay(math.MaxInt)
 	links := Prove(rates, min(mostRounds, 1+proofWork/messages), func(weight, load []float64) float64 {
 		copy(weights[ports:], weight)
 		clear(sums)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"evbench/internal/lists"
@@ -84,6 +85,18 @@ func TestMake(t *testing.T) {
 		proven := proves(p, least.Weights)
 		expect.True(t, math.Abs(proven-least.Time) < 1e-9*least.Time, "weights prove %g, not %g", proven, least.Time)
 	}
+}
+
+// TestManyPaths: the proof looks at all candidates, also at those that a plan cannot choose as a byte does not count them.
+func TestManyPaths(t *testing.T) {
+	const n, full = 3, 2 * 3
+	paths := scheduler.Listed{Hosts: n, Of: make([][][]int32, n*n)}
+	for m := range paths.Of {
+		paths.Of[m] = append(slices.Repeat([][]int32{{full}}, scheduler.MostCandidates), []int32{full + 1})
+	}
+	p := &scheduler.Problem{Hosts: n, Paths: paths, Links: slices.Repeat([]scheduler.Link{scheduler.LinkOf(1)}, full+2)}
+	expect.Equal(t, balance.Make(p, 0).Phases, 6, "steps over the first paths, which have a link in common")
+	expect.True(t, p.Least().Time <= 3+1e-9, "6 messages over two links take 3, and the proof says %g", p.Least().Time)
 }
 
 // proves is the time that weights of links prove: what messages weigh on their lightest paths, over what links carry in a message time.

@@ -22,19 +22,26 @@ const mostLanes = 200_000
 func ofSchedule(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, meets func(src, dst int) bool) (*Exchange, *scheduler.Lanes) {
 	p := scheduler.OfTree(t, r)
 	p.Meets = meets
-	lanes, path, candidates := p.Paths.(*scheduler.Lanes), make([]uint8, p.Hosts*p.Hosts), 0
-	p.Each(func(src, dst int) {
+	lanes, most, all := p.Paths.(*scheduler.Lanes), 0, 0
+	takes := func(src, dst int) int { // by the number of the path among the live ones
 		live := lanes.Live(src, dst)
-		if candidates += len(live); live != nil {
-			_, spine := s.At(src, dst)
-			path[src*p.Hosts+dst] = uint8(slices.Index(live, t.PathOf(spine, s.Top(src, dst))))
+		if live == nil {
+			return 0
 		}
-	})
-	if candidates <= mostLanes {
-		return New(p, path), lanes
+		_, spine := s.At(src, dst)
+		return slices.Index(live, t.PathOf(spine, s.Top(src, dst)))
 	}
-	p.Paths = scheduler.One(func(to []int32, src, dst int) []int32 { return lanes.Append(to, src, dst, int(path[src*p.Hosts+dst])) })
-	return New(p, nil), lanes
+	p.Each(func(src, dst int) {
+		n := len(lanes.Live(src, dst))
+		most, all = max(most, n), all+n
+	})
+	if all > mostLanes || most > scheduler.MostCandidates {
+		p.Paths = scheduler.One(func(to []int32, src, dst int) []int32 { return lanes.Append(to, src, dst, takes(src, dst)) })
+		return New(p, nil), lanes
+	}
+	path := make([]uint8, p.Hosts*p.Hosts)
+	p.Each(func(src, dst int) { path[src*p.Hosts+dst] = uint8(takes(src, dst)) })
+	return New(p, path), lanes
 }
 
 // phased is a schedule as one of the messages of an exchange.
