@@ -119,21 +119,16 @@ func newChooser(p *scheduler.Problem, of *scheduler.Candidates, seed uint64) *ch
 	return c
 }
 
-// hosts is the load of the fullest port of a host, for its rate, at least 1.
-func (c *chooser) hosts() float64 {
-	most := 1.0
-	for l := range 2 * c.p.Hosts {
+// needs is how long the fullest of some links does for its messages.
+func (c *chooser) needs(from, to int) (most float64) {
+	for l := from; l < to; l++ {
 		most = max(most, c.load[l]/c.rate[l])
 	}
 	return most
 }
 
-func (c *chooser) fullest() (most float64) {
-	for l := 2 * c.p.Hosts; l < len(c.load); l++ {
-		most = max(most, c.load[l]/c.rate[l])
-	}
-	return most
-}
+func (c *chooser) hosts() float64   { return max(1, c.needs(0, 2*c.p.Hosts)) }
+func (c *chooser) fullest() float64 { return c.needs(2*c.p.Hosts, len(c.load)) }
 
 func (c *chooser) price(l int32) {
 	c.last[l] = math.Exp(c.sharp*c.load[l]/c.rate[l]) / c.rate[l]

@@ -103,18 +103,18 @@ func (p *Exchange) ejector(g *scheduler.Plan, lengths []float64, path []uint8) *
 		}
 		e.room = append(e.room, rooms[x])
 	}
-	for _, n := range e.most {
+	e.first = make([]int, len(p.Links))
+	for l, n := range e.most {
+		e.first[l] = sum
 		sum += n * g.Phases
 	}
 	if 8*e.stride*len(p.Links)+4*sum > mostMemory {
 		return nil
 	}
 	e.s = &scheduler.Plan{Hosts: g.Hosts, Phase: slices.Clone(g.Phase)}
-	e.full, e.first = make([]uint64, e.stride*len(p.Links)), make([]int, len(p.Links))
+	e.full, e.none, e.more = make([]uint64, e.stride*len(p.Links)), make([]uint64, e.stride), make([]uint64, e.stride)
 	e.cost, e.other = make([]uint8, 8*e.stride), make([]uint8, 8*e.stride)
-	e.none, e.more = make([]uint64, e.stride), make([]uint64, e.stride)
-	e.since = make([]int32, len(g.Phase))
-	e.weight = make([]uint8, len(g.Phase))
+	e.since, e.weight = make([]int32, len(g.Phase)), make([]uint8, len(g.Phase))
 	longest := 0
 	p.each(func(entry, src, dst int) {
 		e.weight[src*p.Hosts+dst] = 1
@@ -124,11 +124,6 @@ func (p *Exchange) ejector(g *scheduler.Plan, lengths []float64, path []uint8) *
 		}
 	})
 	e.limit = uint8(max(1, min(hardest, 255/longest))) // so that a sum of them is a byte
-	sum = 0
-	for l, n := range e.most {
-		e.first[l] = sum
-		sum += n * g.Phases
-	}
 	e.owner = slices.Repeat([]int32{-1}, sum)
 	for m, k := range e.s.Phase {
 		if k != None {
