@@ -64,20 +64,15 @@ type Candidates struct {
 	first, begin, links []int32
 }
 
-// MostCandidates is how many candidates of a message a plan may choose of: a byte counts them.
-const MostCandidates = math.MaxUint8
-
-// Lay writes the candidates out that a plan may choose, at most MostCandidates of each message.
-func (p *Problem) Lay() *Candidates { return p.lay(MostCandidates) }
-
-func (p *Problem) lay(most int) *Candidates {
+// Lay writes the candidates out.
+func (p *Problem) Lay() *Candidates {
 	c := &Candidates{first: make([]int32, p.Hosts*p.Hosts+1), begin: []int32{0}}
 	next := 0
 	p.Each(func(src, dst int) {
 		for m := src*p.Hosts + dst; next < m; next++ {
 			c.first[next+1] = int32(len(c.begin) - 1)
 		}
-		for i := range min(p.Paths.Count(src, dst), most) {
+		for i := range p.Paths.Count(src, dst) {
 			c.links = p.Paths.Append(c.links, src, dst, i)
 			c.begin = append(c.begin, int32(len(c.links)))
 		}
@@ -88,8 +83,10 @@ func (p *Problem) lay(most int) *Candidates {
 	return c
 }
 
-// Count is how many candidates a message has.
-func (c *Candidates) Count(message int) int { return int(c.first[message+1] - c.first[message]) }
+// Count is how many candidates of a message a plan may choose of: the first 255, which a byte counts.
+func (c *Candidates) Count(message int) int { return min(c.all(message), math.MaxUint8) }
+
+func (c *Candidates) all(message int) int { return int(c.first[message+1] - c.first[message]) }
 
 // Of are the links of a candidate of a message.
 func (c *Candidates) Of(message, candidate int) []int32 {
@@ -163,20 +160,14 @@ func (p *Plan) ByPhase() (first, in []int32) {
 
 // Squeezed leaves out phases without messages.
 func (p *Plan) Squeezed() *Plan {
-	number := make([]int32, p.Phases)
-	for _, k := range p.Phase {
-		if k != None {
-			number[k] = 1
-		}
-	}
+	first, in := p.ByPhase()
 	next := int32(0)
-	for k, used := range number {
-		number[k] = next
-		next += used
-	}
-	for m, k := range p.Phase {
-		if k != None {
-			p.Phase[m] = number[k]
+	for k := range p.Phases {
+		for _, m := range in[first[k]:first[k+1]] {
+			p.Phase[m] = next
+		}
+		if first[k] < first[k+1] {
+			next++
 		}
 	}
 	p.Phases = int(next)

@@ -58,7 +58,7 @@ func Prove(rates []float64, rounds int, route func(weight, load []float64) float
 func (p *Problem) lightest(of *Candidates, weight, load []float64) (sum float64) {
 	for m := range p.Hosts * p.Hosts {
 		least, best := math.Inf(1), 0
-		for c := range of.Count(m) {
+		for c := range of.all(m) {
 			x := 0.0
 			for _, l := range of.Of(m, c) {
 				x += weight[l]
@@ -111,7 +111,7 @@ func (p *Problem) Least() Proof {
 	for _, link := range p.Links[ports:] {
 		rates = append(rates, link.Rate())
 	}
-	of := p.lay(math.MaxInt)
+	of := p.Lay()
 	links := Prove(rates, min(mostRounds, 1+proofWork/messages), func(weight, load []float64) float64 {
 		copy(weights[ports:], weight)
 		clear(sums)

@@ -98,8 +98,7 @@ func newChooser(p *scheduler.Problem, of *scheduler.Candidates, seed uint64) *ch
 		c.load[p.Hosts+dst]++
 		c.messages = append(c.messages, int32(src*p.Hosts+dst))
 	})
-	rng := rand.New(rand.NewPCG(seed, 1))
-	rng.Shuffle(len(c.messages), func(i, j int) { c.messages[i], c.messages[j] = c.messages[j], c.messages[i] })
+	rand.New(rand.NewPCG(seed, 1)).Shuffle(len(c.messages), func(i, j int) { c.messages[i], c.messages[j] = c.messages[j], c.messages[i] })
 	for _, m := range c.messages {
 		best, least := 0, math.Inf(1)
 		for i := range c.of.Count(int(m)) {

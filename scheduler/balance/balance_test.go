@@ -92,7 +92,7 @@ func TestManyPaths(t *testing.T) {
 	const n, full = 3, 2 * 3
 	paths := scheduler.Listed{Hosts: n, Of: make([][][]int32, n*n)}
 	for m := range paths.Of {
-		paths.Of[m] = append(slices.Repeat([][]int32{{full}}, scheduler.MostCandidates), []int32{full + 1})
+		paths.Of[m] = append(slices.Repeat([][]int32{{full}}, 255), []int32{full + 1})
 	}
 	p := &scheduler.Problem{Hosts: n, Paths: paths, Links: slices.Repeat([]scheduler.Link{scheduler.LinkOf(1)}, full+2)}
 	expect.Equal(t, balance.Make(p, 0).Phases, 6, "steps over the first paths, which have a link in common")

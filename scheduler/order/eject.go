@@ -354,12 +354,8 @@ func (e *ejector) weigh(links []int32, phases int) uint8 {
 		binary.LittleEndian.PutUint64(e.cost[8*i:], x)
 		even, odd = lesser(even, x&lanes, above), lesser(odd, x>>8&lanes, above)
 	}
-	least := uint8(255)
-	both := lesser(even, odd, above)
-	for range 4 {
-		least, both = min(least, uint8(both)), both>>16
-	}
-	return least
+	x := lesser(even, odd, above)
+	return min(uint8(x), uint8(x>>16), uint8(x>>32), uint8(x>>48))
 }
 
 // lesser are the lesser ones of the bytes in lanes of 16 bits, whose bits above a byte are above.

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"math"
 	"slices"
 
 	"evbench/scheduler"
@@ -24,18 +25,14 @@ func ofSchedule(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, meets
 	p.Meets = meets
 	lanes, most, all := p.Paths.(*scheduler.Lanes), 0, 0
 	takes := func(src, dst int) int { // by the number of the path among the live ones
-		live := lanes.Live(src, dst)
-		if live == nil {
-			return 0
-		}
 		_, spine := s.At(src, dst)
-		return slices.Index(live, t.PathOf(spine, s.Top(src, dst)))
+		return max(0, slices.Index(lanes.Live(src, dst), t.PathOf(spine, s.Top(src, dst))))
 	}
 	p.Each(func(src, dst int) {
 		n := len(lanes.Live(src, dst))
 		most, all = max(most, n), all+n
 	})
-	if all > mostLanes || most > scheduler.MostCandidates {
+	if all > mostLanes || most > math.MaxUint8 {
 		p.Paths = scheduler.One(func(to []int32, src, dst int) []int32 { return lanes.Append(to, src, dst, takes(src, dst)) })
 		return New(p, nil), lanes
 	}
