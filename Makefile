@@ -12,7 +12,7 @@ MPICC      ?= mpicc
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 NFPM        = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
 
-.PHONY: bench build check install dist image test-image test test-slurm test-rdma culprits referee referee-flit perf bench-barrier bench-peers pack-peers noise soak reproduce table golden fuzz clean
+.PHONY: bench build check install dist image test-image test test-slurm test-rdma culprits referee referee-flit perf bench-barrier bench-evidence bench-peers pack-peers noise soak reproduce table golden fuzz clean
 
 bench: build
 	@fabric=lab; bin/evbench lab doctor --quiet || { fabric=emulate; \
@@ -69,6 +69,10 @@ perf: build
 # Latency of one barrier over TCP on loopback, by kind and number of servers.
 bench-barrier:
 	$(GO) test -run '^$$' -bench Barrier -benchtime 2000x ./transport/tcp
+
+# What evidence of each pair costs, as a ratio of events/s in pairs of runs.
+bench-evidence:
+	$(GO) test -run '^$$' -bench Evidence -benchtime 100x -timeout 1h ./bench
 
 # What measures and attacks evbench itself is a module of its own: evidence/Makefile has its targets and their options.
 bench-peers referee-flit noise soak reproduce table:

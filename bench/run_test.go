@@ -71,7 +71,7 @@ cases:
   - {schedule: fors, mode: free-running, failures: [leaf1-spine1]}
 `
 
-func read(t *testing.T, text string) (*scenario.Scenario, []bench.Planned) {
+func read(t testing.TB, text string) (*scenario.Scenario, []bench.Planned) {
 	t.Helper()
 	s := expect.Value(scenario.Files{Engines: engines.Trees()}.Read("small.yaml", strings.NewReader(text)))(t)
 	planned := expect.Value(bench.Parts{Ordered: ordered.Orderer{}}.Prepare(s))(t)
