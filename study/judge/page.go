@@ -154,10 +154,8 @@ func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (
 		at[s] = figure.Place{Level: level, Index: len(d.Levels[level])}
 		d.Levels[level] = append(d.Levels[level], figure.Switch{Name: f.name(s)})
 	}
-	for _, h := range f.hosts.Nodes {
-		p := at[f.net.Leaf(h).Node]
-		d.Levels[p.Level][p.Index].Hosts++
-	}
+	named := cmp.Or(v.Pairs, &Pairs{})
+	f.drawHosts(d, at, named.named)
 	names := f.cableNames()
 	routes, deciding := map[network.End]int64{}, f.deciding(v, b)
 	if v.Tables != nil {
@@ -172,6 +170,7 @@ func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (
 		k := figure.Cable{
 			Low: at[c.A.Node], High: at[c.B.Node], Up: float64(routes[c.A]), Down: float64(routes[c.B]), Slow: f.slow[c.A] > 0,
 			Dead: c.A.Port == 0 || !f.net.Has(c), Deciding: deciding[c.A] || deciding[c.B],
+			NamedUp: named.ends[c.A], NamedDown: named.ends[c.B],
 		}
 		var says []string
 		switch {
@@ -193,6 +192,18 @@ func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (
 	slices.SortStableFunc(d.Cables, func(a, b figure.Cable) int { return cmp.Or(a.Low.Compare(b.Low), a.High.Compare(b.High)) })
 	d.Words = strings.Replace(drawingWords(d.Cables, v.Tables != nil), "more routes", "more "+v.unit, 1)
 	return d, nil
+}
+
+// drawHosts adds the hosts of the job to their switches, and marks those that are named.
+func (f *fabric) drawHosts(d *figure.Cables, at []figure.Place, named map[string]int) {
+	for _, h := range f.hosts.Nodes {
+		p := at[f.net.Leaf(h).Node]
+		leaf := &d.Levels[p.Level][p.Index]
+		if how := named[f.name(h)]; how > 0 {
+			leaf.Mark(leaf.Hosts, f.name(h), how)
+		}
+		leaf.Hosts++
+	}
 }
 
 // cableNames are the names of the links of the tree, by the lower end of their cable. A link
@@ -259,15 +270,12 @@ func (f *fabric) allCables() []network.Cable {
 	return cables
 }
 
-// deciding are the ports of the deciding links: those that are named for slow pairs; the fullest
-// ones of the tables, where these exceed the link of a host; else those that prove the bound.
+// deciding are the ports of the deciding links, where nobody is slow: the fullest ones of the tables, where these exceed the
+// link of a host; else those that prove the bound.
 func (f *fabric) deciding(v *Verdict, b *scheduler.Bound) map[network.End]bool {
 	out := map[network.End]bool{}
-	if v.Pairs != nil && len(v.Pairs.ends) > 0 {
-		for _, e := range v.Pairs.ends {
-			out[e] = true
-		}
-		return out
+	if v.Pairs != nil && len(v.Pairs.Causes) > 0 {
+		return out // who is slow is drawn
 	}
 	if t := v.Tables; t != nil {
 		longest := float64(v.each) / t.Unphased

@@ -38,8 +38,9 @@ type Pairs struct {
 	Above   int     `json:"above_link_rate,omitempty"`
 	Fastest float64 `json:"fastest_of_link_rate,omitempty"`
 
-	ends   []network.End // ports of the links that Causes name
-	matrix []float64     // rates by host of the job, [src·n + dst] in bit/s, NaN: none
+	named  map[string]int      // the hosts that Causes name, as in figure.Switch
+	ends   map[network.End]int // the links, by port
+	matrix []float64           // rates by host of the job, [src·n + dst] in bit/s, NaN: none
 }
 
 // A SlowPair got less than its expected rate.
@@ -232,14 +233,21 @@ func (f *fabric) blame(out *Pairs, in Input, list, slow []pair) {
 			Src: at[p.src], Dst: at[p.dst], Bytes: 1, Sec: 1 / p.Rate, Expected: p.sharing, Shared: int(math.Round(p.sharing)),
 		})
 	}
-	out.Causes = attribution.Find(e)
+	out.Causes, out.named, out.ends = attribution.Find(e), map[string]int{}, map[network.End]int{}
 	explained := map[[2]network.Node]bool{}
 	for _, c := range out.Causes {
+		how := 2
+		if len(c.Parts) > 1 {
+			how = 1
+		}
+		for _, part := range c.Parts {
+			out.named[part] = how
+		}
 		for _, i := range c.Of {
 			explained[[2]network.Node{list[i].src, list[i].dst}] = true
 			for _, at := range list[i].way {
 				if w := named.wire(at); slices.Contains(c.Parts, w.Cable) || slices.Contains(c.Parts, w.Name) {
-					out.ends = append(out.ends, at)
+					out.ends[at] = how
 				}
 			}
 		}

@@ -30,6 +30,9 @@ type Cables struct {
 type Switch struct {
 	Name  string
 	Hosts int
+	// Named are the hosts that are named as slow, from 0; -1: the switch itself. 2: alone; 1: one of several. Names are theirs.
+	Named map[int]int
+	Names map[int]string
 }
 
 // A Cable joins a switch with one of a higher level. Title is shown under the pointer and
@@ -40,6 +43,7 @@ type Cable struct {
 	Title                string
 	Dead, Slow, Deciding bool
 	Timed                bool // dies during the run
+	NamedUp, NamedDown   int  // as in Switch
 }
 
 // A Place is a switch of a level.
@@ -83,7 +87,7 @@ func (d *Cables) Amount(x float64) string {
 func (x *CaseTree) Cables() *Cables {
 	t, totals := x.Tree, x.Totals()
 	d := &Cables{Words: x.words(), Unit: "bytes", Hosts: "servers", Most: slices.Max(totals), Levels: [][]Switch{
-		lists.Tabulate(t.Leaves(), func(leaf int) Switch { return Switch{fmt.Sprintf("leaf%d", leaf), t.ServersOn(leaf)} }),
+		lists.Tabulate(t.Leaves(), func(leaf int) Switch { return Switch{Name: fmt.Sprintf("leaf%d", leaf), Hosts: t.ServersOn(leaf)} }),
 		lists.Tabulate(t.Spines(), func(spine int) Switch { return Switch{Name: fmt.Sprintf("spine%d", spine)} }),
 	}}
 	if x.Loads != nil {
@@ -96,7 +100,50 @@ func (x *CaseTree) Cables() *Cables {
 			Low: Place{0, l.Leaf}, High: Place{1, l.Spine}, Up: totals[up], Down: totals[up+1], Title: x.title(l, totals), Dead: !t.LinkAlive(l), Timed: x.Timed[l] != "",
 		})
 	}
+	x.blame(d)
 	return d
+}
+
+// blame marks who is named as slow: a server with its cable, a cable, a direction of it, a switch.
+func (x *CaseTree) blame(d *Cables) {
+	for _, c := range x.Causes {
+		named := 2
+		if len(c.Parts) > 1 {
+			named = 1
+		}
+		d.Words += " Slow: " + c.Text(0) + "."
+		for i, k := range d.Cables {
+			l := x.Tree.LinkOf(i)
+			low, high := x.Tree.SwitchName(l.Leaf), d.Levels[1][k.High.Index].Name
+			whole := slices.Contains(c.Parts, x.Tree.LinkName(l))
+			if whole || slices.Contains(c.Parts, low+" to "+high) {
+				d.Cables[i].NamedUp = named
+			}
+			if whole || slices.Contains(c.Parts, high+" to "+low) {
+				d.Cables[i].NamedDown = named
+			}
+		}
+		for r := range x.Tree.Servers() {
+			if leaf := x.Tree.Leaf(r); slices.Contains(c.Parts, x.Tree.HostName(r)) {
+				d.Levels[0][leaf].Mark(r-x.Tree.First(leaf), x.Tree.HostName(r), named)
+			}
+		}
+		for _, list := range d.Levels {
+			for i, s := range list {
+				if slices.Contains(c.Parts, s.Name) {
+					list[i].Mark(-1, s.Name, named)
+				}
+			}
+		}
+	}
+}
+
+// Mark has a host be named, or with -1 the switch.
+func (s *Switch) Mark(host int, as string, how int) {
+	if s.Named == nil {
+		s.Named, s.Names = map[int]int{}, map[int]string{}
+	}
+	s.Named[host], s.Names[host] = how, as
 }
 
 func (x *CaseTree) words() string {
@@ -161,6 +208,14 @@ func (d *Cables) paint(c draw.Canvas) {
 		}
 		half(c, a, m, k.Up/d.Most)
 		half(c, m, b, k.Down/d.Most)
+		for _, x := range []struct {
+			named    int
+			from, to vg.Point
+		}{{k.NamedUp, a, m}, {k.NamedDown, m, b}} {
+			if x.named > 0 {
+				c.StrokeLine2(line(vermilion, 2*vg.Length(x.named)-1), x.from.X, x.from.Y, x.to.X, x.to.Y)
+			}
+		}
 		say(c, between(a, b, 0.2), "%s", k.Title)
 	}
 	style := textStyle(smallSize-1, Ink)

@@ -16,6 +16,7 @@ import (
 	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/results"
+	"evbench/results/attribution"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -189,6 +190,7 @@ type CaseTree struct {
 	// Carried and Planned are bytes by wire as in links.csv, nil without.
 	Carried, Planned []float64
 	Timed            map[topology.Link]string // links that die while events are built, in words
+	Causes           []attribution.Cause      // who is slow
 }
 
 // Trees returns the links of every case, nil where their tree is not known: the run needs at least
@@ -202,7 +204,7 @@ func (s Source) Trees() []*CaseTree {
 	byCase := lists.By(s.Run.Links, func(l results.LinkCount) results.SliceID { return results.SliceID{Case: l.Case, Repeat: l.Repeat} })
 	loads := map[string]*Loads{} // repeats share theirs
 	for i, c := range s.Run.Summary.Cases {
-		x := &CaseTree{Timed: map[topology.Link]string{}}
+		x := &CaseTree{Timed: map[topology.Link]string{}, Causes: c.Causes}
 		x.Tree = failed(shape, c.Failures, x.Timed)
 		if p := s.Plans[c.Name]; p != nil {
 			if loads[c.Name] == nil {

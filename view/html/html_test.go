@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 
 	"evbench/results"
+	"evbench/results/attribution"
 	"evbench/testing/browsertest"
 	"evbench/testing/expect"
 	"evbench/view/compare"
@@ -215,6 +216,22 @@ func TestFailovers(t *testing.T) {
 	inOrder(t, write(t, input(FailedOver(t))), `<header>`, `<a href="#failover">`, `<a href="#verdict">`, head, "throughput lost, s", "ms after the change was seen",
 		"link dies fors+hold · down at 5.00 s", `<th scope="col">aid</th>`, "aid: repaired tables in place", "ms after it was seen", `<section id="verdict">`, "<h2>Throughput over time</h2>", "<h2>Spread over servers</h2>")
 	expect.True(t, !strings.Contains(write(t, input(Small(t))), head), "a page tells of fail-overs of a run that has none")
+}
+
+// Who is slow is drawn: a server with its name and its cable, the half of a cable for one direction; of two either is dashed.
+func TestSlowIsDrawn(t *testing.T) {
+	in := input(Small(t))
+	in.Source.Run.Summary.Cases[0].Causes = []attribution.Cause{
+		{Name: "server1 or its cable to leaf0", Parts: []string{"server1"}, Share: 0.5},
+		{Name: "spine0 to leaf1 or leaf0-spine1", Parts: []string{"spine0 to leaf1", "leaf0-spine1"}, Share: 0.5},
+	}
+	page := write(t, in)
+	for want, n := range map[string]int{
+		`<circle class="named2"`: 1, `<path class="named1" d="M`: 4, `>server1</text>`: 1, "one of these is slow": 1, "named as slow": 1,
+		"Slow: server1 or its cable to leaf0 carries half its usual rate.": 1,
+	} {
+		expect.Equal(t, strings.Count(page, want), n, "%s", want)
+	}
 }
 
 // document has all that a part can have; names need escapes.

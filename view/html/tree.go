@@ -159,8 +159,9 @@ func (c drawing) view(title string) treeView {
 	_, bottom := c.at(figure.Place{})
 	var b, marks strings.Builder
 	fmt.Fprintf(&b, `<svg class="tree-svg%s" viewBox="0 0 %d %.0f" tabindex="0" role="group" aria-label="%d cables between switches. Arrow keys go from cable to cable."><g class="links %s">`,
-		c.roomy(), treeWidth, bottom+30+9*float64(rows), len(c.Cables.Cables), many(len(c.Cables.Cables) > 120))
+		c.roomy(), treeWidth, bottom+37+9*float64(rows), len(c.Cables.Cables), many(len(c.Cables.Cables) > 120))
 	loads, crossed, slow, deciding := false, false, false, false
+	var named [3]bool
 	beside, scale := c.Beside(), c.Most
 	if c.equal() {
 		scale *= 6 // no darker than a link of few
@@ -168,11 +169,15 @@ func (c drawing) view(title string) treeView {
 	for i, k := range c.Cables.Cables {
 		c.draw(&b, &marks, k, scale, 4*float64(beside[i]))
 		loads, crossed, slow, deciding = loads || k.Up+k.Down > 0, crossed || k.Dead || k.Timed, slow || k.Slow, deciding || k.Deciding
+		named[k.NamedUp], named[k.NamedDown] = true, true
 	}
 	fmt.Fprintf(&b, `</g><g class="marks" aria-hidden="true">%s</g>`, marks.String())
 	for level, list := range c.Levels {
 		for i, s := range list {
 			c.drawSwitch(&b, s, figure.Place{Level: level, Index: i}, across)
+			for _, how := range s.Named {
+				named[how] = true
+			}
 		}
 	}
 	v.SVG = template.HTML(b.String() + `</svg>`)
@@ -187,6 +192,8 @@ func (c drawing) view(title string) treeView {
 		add(loads, fmt.Sprintf(`%sl%d" d="M0 5H28"/>`, line, i+1), "≤ "+c.Amount(scale*float64(i+1)/6), phase)
 	}
 	add(crossed, line+`gone" d="M0 5H28"/><path class="x" d="M10 1l8 8m0 -8l-8 8"/>`, "dead", "")
+	add(named[2], line+`named2" d="M0 5H28"/>`, "named as slow", "")
+	add(named[1], line+`named1" d="M0 5H28"/>`, "one of these is slow", "")
 	const round = `class="sign" viewBox="0 0 16 14" aria-hidden="true"><path class="sign `
 	add(slow, round+`slow" d="M2 7a6 6 0 1 0 12 0a6 6 0 1 0 -12 0"/>`, "slow: below the usual speed", "")
 	add(deciding, round+`deciding" d="M8 1l7 12h-14z"/>`, "decides", "")
@@ -247,6 +254,13 @@ func (c drawing) draw(b, marks *strings.Builder, k figure.Cable, scale, shift fl
 		}
 		half(k.Up, x1, y1, (x1+x2)/2, (y1+y2)/2)
 		half(k.Down, (x1+x2)/2, (y1+y2)/2, x2, y2)
+		named := func(how int, x1, y1, x2, y2 float64) {
+			if how > 0 {
+				fmt.Fprintf(marks, `<path class="named%d" d="M%.1f %.0fL%.1f %.0f"/>`, how, x1, y1, x2, y2)
+			}
+		}
+		named(k.NamedUp, x1, y1, (x1+x2)/2, (y1+y2)/2)
+		named(k.NamedDown, (x1+x2)/2, (y1+y2)/2, x2, y2)
 	}
 	b.WriteString(`</g>`)
 }
@@ -273,15 +287,21 @@ func (c drawing) drawSwitch(b *strings.Builder, s figure.Switch, p figure.Place,
 	if float64(len(text))*5.8 > width {
 		text = ""
 	}
-	fmt.Fprintf(b, `<g class="switch"><title>%s</title><rect x="%.1f" y="%.0f" width="%.1f" height="20" rx="4"/><text class="%s" x="%.1f" y="%.0f">%s</text></g>`,
-		html(s.Name), x-width/2, y-10, max(2, width), class, x, y+4, html(text))
+	fmt.Fprintf(b, `<g class="switch named%d"><title>%s</title><rect x="%.1f" y="%.0f" width="%.1f" height="20" rx="4"/><text class="%s" x="%.1f" y="%.0f">%s</text></g>`,
+		s.Named[-1], html(s.Name), x-width/2, y-10, max(2, width), class, x, y+4, html(text))
 	if s.Hosts == 0 {
 		return
 	}
 	across = min(across, s.Hosts)
 	fmt.Fprintf(b, `<g class="servers"><title>%s: %d %s</title>`, html(s.Name), s.Hosts, c.Hosts)
 	for i := range s.Hosts {
-		fmt.Fprintf(b, `<circle cx="%.1f" cy="%.0f" r="2.7"/>`, x-4*float64(across-1)+8*float64(i%across), y+19+9*float64(i/across))
+		cx, cy := x-4*float64(across-1)+8*float64(i%across), y+19+9*float64(i/across)
+		if how := s.Named[i]; how > 0 {
+			fmt.Fprintf(b, `<path class="named%d" d="M%.1f %.0fV%.0f"/><circle class="named%d" cx="%.1f" cy="%.0f" r="5"/><text x="%.1f" y="%.0f">%s</text>`,
+				how, cx, y+10, cy, how, cx, cy, cx, y+41+9*float64((s.Hosts-1)/across), html(s.Names[i]))
+			continue
+		}
+		fmt.Fprintf(b, `<circle cx="%.1f" cy="%.0f" r="2.7"/>`, cx, cy)
 	}
 	b.WriteString(`</g>`)
 }
