@@ -265,6 +265,18 @@ func TestStops(t *testing.T) {
 	}
 }
 
+// Who leaves barriers late, as the one that lets it out stands still, sends late and is not named.
+func TestLateBesideStops(t *testing.T) {
+	e := draw(rand.New(rand.NewPCG(1, 70)), fat{4, 4, false}, 0.05, fault{name: "server11", hits: func(_ fat, src, _ int) bool { return src == 11 }, share: 0.7})
+	if got := Find(e); len(got) != 1 || got[0].Parts[0] != "server11" {
+		t.Errorf("alone: %+v", got)
+	}
+	e.Servers[10] = Server{Stops: 40, Stood: 30, Longest: 0.06, First: 1}
+	if got := Find(e); len(got) != 1 || got[0].Name != "server10" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestControlServerHasAnAllowance(t *testing.T) {
 	f := fat{4, 4, false}
 	x := fault{name: "server0", hits: func(_ fat, _, dst int) bool { return dst == 0 }, share: 0.89}

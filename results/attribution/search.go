@@ -276,8 +276,12 @@ func (s *search) overlaps(c, o candidate) bool {
 	return 2*shared > len(slow)
 }
 
-// beside reports whether a cause is bad enough to be one of its own beside worse ones.
+// beside reports whether a cause is bad enough to be one of its own beside worse ones. Who is let out of a barrier by one that
+// stands still sends late.
 func (s *search) beside(c Cause, had []Cause) bool {
+	if (c.One == "sends" || c.Kind == OfSwitch) && slices.ContainsFunc(had, func(o Cause) bool { return o.Stops > 0 }) {
+		return false
+	}
 	least := besides
 	if c.AtTimes {
 		least = besidesAtTimes
