@@ -17,6 +17,7 @@ import (
 // A Burst is a short slice of a case that is watched.
 type Burst struct {
 	Took      time.Duration // with its set-up
+	Busy      time.Duration // in which links carried its messages, those of the warm-up, too
 	Exchanges uint64
 	// Rejected says how the machine disturbed the burst, so that it does not count; "": it counts.
 	Rejected string
@@ -93,7 +94,9 @@ func (r *runner) watched(ctx context.Context, next func(Burst) (time.Duration, b
 			kept = append(kept, s.last)
 			kept = slices.Clone(kept[max(0, len(kept)-BurstsTogether+1):])
 		}
-		pause, more := next(Burst{Took: time.Since(began), Exchanges: m.outcome.Exchanges, Rejected: m.rejected, Causes: s.causes, Sec: s.all.Sec})
+		all := float64(m.outcome.Exchanges)
+		busy := time.Duration(float64(m.outcome.Span) * (all + float64(r.s.Warmup)) / max(1, all))
+		pause, more := next(Burst{Took: time.Since(began), Busy: busy, Exchanges: m.outcome.Exchanges, Rejected: m.rejected, Causes: s.causes, Sec: s.all.Sec})
 		if !more {
 			return nil
 		}

@@ -82,6 +82,10 @@ func burstsOf(c *cli.Context, s *scenario.Scenario) error {
 	if l.Control == "" || err != nil {
 		return nil // checked elsewhere
 	}
+	if kind == "unix" {
+		l.Control += ".watch"
+		return nil
+	}
 	host, port, err := net.SplitHostPort(hostport)
 	n, err2 := strconv.Atoi(port)
 	if err = cmp.Or(err, err2); err != nil || n+portsAbove > 65_535 {
@@ -171,7 +175,7 @@ func (w *watching) session() (err error) {
 			w.say(e)
 		}
 		bursts++
-		return watch.Pause(w.c.Duration("every"), b.Took, w.c.Float64("share")/100), !w.c.Bool("once") || bursts < bench.BurstsTogether
+		return watch.Pause(w.c.Duration("every"), b.Took, b.Busy, w.c.Float64("share")/100), !w.c.Bool("once") || bursts < bench.BurstsTogether
 	})
 }
 

@@ -102,7 +102,8 @@ func (s *State) Answer(servers int) answer.Answer {
 	return answer.Decide(answer.Health, e)
 }
 
-// Pause is how long to wait after a burst that took so long, for at most one each every and at most a share of the time.
-func Pause(every, took time.Duration, share float64) time.Duration {
-	return max(every-took, time.Duration(float64(took)*(1/share-1)), 0)
+// Pause is how long to wait after a burst that took so long and kept links busy for a part of that, for at most one each every and links
+// that are busy for at most a share of the time.
+func Pause(every, took, busy time.Duration, share float64) time.Duration {
+	return max(every-took, time.Duration(float64(busy)/share)-took, 0)
 }

@@ -58,19 +58,20 @@ func TestAnswer(t *testing.T) {
 	expect.Equal(t, s.Answer(4).String(), "GOOD: None of 4 servers and no cable is slower than usual, in 1 burst.", "well")
 }
 
-// With its pause a burst takes no more than its share of the time, and comes no more often than asked for.
+// With its pause a burst keeps links busy for no more than its share of the time, and comes no more often than asked for.
 func TestPause(t *testing.T) {
 	for _, tt := range []struct {
-		every, took, want time.Duration
-		share             float64
+		every, took, busy, want time.Duration
+		share                   float64
 	}{
-		{2 * time.Second, 10 * time.Millisecond, 1990 * time.Millisecond, .01},
-		{2 * time.Second, 100 * time.Millisecond, 9900 * time.Millisecond, .01},
-		{2 * time.Second, 3 * time.Second, 0, 1},
-		{0, time.Second, time.Second, .5},
+		{2 * time.Second, 10 * time.Millisecond, 10 * time.Millisecond, 1990 * time.Millisecond, .01},
+		{2 * time.Second, 100 * time.Millisecond, 100 * time.Millisecond, 9900 * time.Millisecond, .01},
+		{2 * time.Second, 100 * time.Millisecond, 20 * time.Millisecond, 1900 * time.Millisecond, .01},
+		{2 * time.Second, 3 * time.Second, 2 * time.Second, 0, 1},
+		{0, time.Second, time.Second, time.Second, .5},
 	} {
-		got := Pause(tt.every, tt.took, tt.share)
+		got := Pause(tt.every, tt.took, tt.busy, tt.share)
 		expect.Equal(t, got, tt.want, "every %s, took %s", tt.every, tt.took)
-		expect.True(t, float64(tt.took) <= (tt.share+1e-9)*float64(tt.took+got), "more than its share")
+		expect.True(t, float64(tt.busy) <= (tt.share+1e-9)*float64(tt.took+got), "more than its share")
 	}
 }
