@@ -242,6 +242,7 @@ func TestRunMPIRunPlaces(t *testing.T) {
 // What ends the script has mpirun pass a signal on to the ranks, again while it does not end: ranks that have
 // not begun did not get it. mpirun itself is told by the second one.
 func TestRunMPIRunInterrupted(t *testing.T) {
+	heed(t, syscall.SIGINT)
 	dir := t.TempDir()
 	evbench := executable(t, dir, "evbench", "echo 9\n")
 	for _, tt := range []struct {
@@ -259,14 +260,20 @@ func TestRunMPIRunInterrupted(t *testing.T) {
 	}
 }
 
+// heed has the programs of a test find signals as a terminal's do: nohup and jobs in the background ignore some, and a
+// shell heeds none that it found ignored.
+func heed(t *testing.T, signals ...os.Signal) {
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, signals...)
+	t.Cleanup(func() { signal.Stop(handled) })
+}
+
 // evbench gets what ends run-ssh.sh, a closed terminal among it, and ends with a script that is killed.
 func TestRunSSHInterrupted(t *testing.T) {
+	heed(t, syscall.SIGINT, syscall.SIGHUP)
 	dir := t.TempDir()
 	expect.Must(t, os.WriteFile(filepath.Join(dir, "s.yaml"), nil, 0o600))
-	for name, number := range map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL} {
-		if signal.Ignored(number) {
-			continue // nohup; a shell heeds no signal that it found ignored
-		}
+	for _, name := range []string{"INT", "TERM", "HUP", "KILL"} {
 		evbench := executable(t, dir, "evbench", "trap 'echo HUP; exit 7' HUP; trap 'echo INT; exit 7' INT; trap 'echo TERM; exit 7' TERM\n"+
 			"kill -"+name+" $PPID\nuntil false; do sleep 0.01; done\n")
 		said, code := script(t, []string{"HOSTS=a", "EVBENCH=" + evbench}, "./run-ssh.sh", filepath.Join(dir, "s.yaml"))
