@@ -162,3 +162,14 @@ func FuzzReadPlace(f *testing.F) {
 		}
 	})
 }
+
+// TestPortOfRank: the first server of a host listens on launch.data_port also where the controller is beside it, and no two of
+// a host on one port.
+func TestPortOfRank(t *testing.T) {
+	for _, x := range []struct{ rank, local, controller, want int }{
+		{1, 1, 0, 0}, {2, 2, 0, 1}, {2, 0, 0, 0}, {3, 1, 0, 1}, {1, 1, 2, 1}, {3, 3, 2, 2},
+	} {
+		r := &Rank{controller: x.controller, Place: Place{Rank: x.rank, Local: x.local}}
+		expect.Equal(t, r.nth(), x.want, "rank %d, local %d, controller %d", x.rank, x.local, x.controller)
+	}
+}

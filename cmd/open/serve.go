@@ -69,9 +69,17 @@ func (r *Rank) data(machine host.Facts) (Addresses, error) {
 	}
 	port := 0
 	if r.s.Launch.DataPort != 0 {
-		port = r.s.Launch.DataPort + r.Place.Local
+		port = r.s.Launch.DataPort + r.nth()
 	}
 	return FindAddresses(machine, w, port)
+}
+
+// nth is which server of its host this rank is: the controller is none, where it is known to be beside it.
+func (r *Rank) nth() int {
+	if at := r.Place; at.Local == at.Rank && r.controller < at.Rank { // all ranks before this one are on its host
+		return at.Local - 1
+	}
+	return r.Place.Local
 }
 
 // wantedOf selects the addresses of a machine for other servers: of the interface or network in the
