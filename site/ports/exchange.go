@@ -375,6 +375,9 @@ func (p *Paths) sum() string {
 func (p *Plan) Answer() answer.Answer {
 	m := promise.Promise{Kind: promise.Ports, Takes: p.Steps, Least: p.Least}
 	f := m.Finding(fmt.Sprintf("with the ports of the plan the exchange takes %s steps", promise.Amount(p.Steps)), "; linear shift over plain ECMP takes "+promise.Amount(p.Linear))
+	if p.FullestLink == "" {
+		return answer.Decide(answer.Takes, answer.Evidence{Findings: []answer.Finding{f}, Why: []string{"all hosts are behind one switch, so no port chooses a path"}})
+	}
 	return answer.Decide(answer.Takes, answer.Evidence{Findings: []answer.Finding{f}, Why: []string{
 		fmt.Sprintf("plain ECMP, of which the first port of each pair is a sample, puts %d messages on %s; the plan puts %d on its fullest link", p.Fullest, p.FullestLink, p.FullestPlan),
 		"with any ports on these links, also those not asked about, no plan takes less than " + promise.Amount(p.Any) + " steps",

@@ -229,3 +229,10 @@ func FuzzRead(f *testing.F) {
 		expect.Equal(t, written(t, again), once, "written again")
 	})
 }
+
+// TestLateAnswer: an answer that came for another hop of the way is none.
+func TestLateAnswer(t *testing.T) {
+	var q question
+	asked, silent := q.take(wire.Trail{First: firstHop, Last: maxHop}, wire.Seen{Hops: []string{"172.16.0.1", "172.16.0.2", "172.16.0.2"}, Reached: true})
+	expect.Equal(t, fmt.Sprint(asked, silent, q.Hops), "4 1 [172.16.0.1 172.16.0.2 *]", "answers")
+}

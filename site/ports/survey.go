@@ -113,8 +113,8 @@ func (q *question) take(t wire.Trail, s wire.Seen) (asked, silent int) {
 		asked++
 		a, err := netip.ParseAddr(text)
 		switch {
-		case err != nil:
-			silent++
+		case err != nil, slices.ContainsFunc(slices.Concat(q.Hops[:at], q.Hops[at+1:]), func(h Hop) bool { return slices.Contains(h, a) }):
+			silent++ // no way passes an interface twice: this is a late answer to another question
 		case !slices.Contains(q.Hops[at], a):
 			q.Hops[at] = append(q.Hops[at], a)
 			slices.SortFunc(q.Hops[at], netip.Addr.Compare)

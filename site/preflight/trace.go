@@ -119,6 +119,7 @@ func sockaddr(a netip.AddrPort) unix.Sockaddr {
 func (p *trail) send() error {
 	if p.ttl > p.First {
 		p.disconnect()
+		_, _, _ = p.answer() // to the question before, when it came too late: it is none to this one
 	}
 	var err error
 	if p.six {
