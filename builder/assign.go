@@ -11,9 +11,10 @@ import (
 const (
 	AssignNext     = "next"     // a server with room for another event gets the next one
 	AssignBalanced = "balanced" // by known sizes
+	AssignFree     = "free"     // of the events of a clock, the next one to the server whose buffer has most room
 )
 
-func Assigners() []string { return []string{AssignNext, AssignBalanced} }
+func Assigners() []string { return []string{AssignNext, AssignBalanced, AssignFree} }
 
 // Ahead is how many events of each server are known and assigned at a time.
 const Ahead = 8

@@ -16,7 +16,7 @@ type Setting struct {
 	Sources  int           // unsynchronised: outstanding requests for one event at most; 0: all
 	Credits  int           // events in flight per server, without barrier; on its way to workers, of ordered cases the exchanges of a window at most
 	Window   int           // ordered: exchanges that are planned together
-	Assign   string        // unsynchronised: who builds which event, AssignNext or AssignBalanced
+	Assign   string        // unsynchronised: who builds which event, of Assigners
 	Load     load.Load     `json:",omitzero"` // that a clock offers; zero: as many events as the network carries
 	Duration time.Duration // of the counted part of one slice, which ends with a whole exchange
 }

@@ -158,8 +158,10 @@ func (m *machine) quota(now time.Duration) (q, extra uint64) {
 // handOut assigns what the quota and the credits allow. A worker with more events than it can have
 // in flight gets the next ones in batches of half the advance.
 func (m *machine) handOut(now time.Duration) {
-	if m.loading != nil && m.state == measuring {
-		m.assignHappened(now)
+	if m.loading != nil {
+		if m.state == measuring {
+			m.assignHappened(now)
+		}
 		return
 	}
 	q, extra := m.quota(now)

@@ -3,8 +3,10 @@ package controller
 import (
 	"fmt"
 	"maps"
+	"math"
 	"time"
 
+	"evbench/builder"
 	"evbench/builder/load"
 	"evbench/builder/modes"
 	"evbench/controller/wire"
@@ -138,23 +140,26 @@ func (w *worker) ponged(unix int64, p wire.Pong) {
 	}
 }
 
-// assignHappened assigns the events that have happened, to one builder after the other: each gets equally many.
+// assignHappened assigns the events that have happened. Where a builder that is next has a full buffer, they wait in those
+// of the sources.
 func (m *machine) assignHappened(now time.Duration) {
 	m.clock(now)
 	l := m.loading
 	byRank := make([]wire.Assign, len(m.workers))
-	times := l.trigger.Take(l.trigger.Waiting())
 	if l.first+uint64(len(l.out)) == 0 {
 		l.id = m.ledger.next()
 	}
-	l.keep(m, times)
-	for _, at := range times {
-		rank := m.roles.Builder(l.builder)
-		l.builder = (l.builder + 1) % int(l.events)
-		id := m.ledger.reserve(1)
+	for l.trigger.Waiting() > 0 {
+		place, free := m.nextBuilder()
+		if !free {
+			break
+		}
+		l.builder = (place + 1) % int(l.events)
+		times, rank, id := l.trigger.Take(1), m.roles.Builder(place), m.ledger.reserve(1)
+		l.keep(m, times)
 		m.ledger.assign(rank, id)
 		m.workers[rank].assigned++
-		byRank[rank].Events, byRank[rank].Due = append(byRank[rank].Events, id), append(byRank[rank].Due, m.due(rank, at))
+		byRank[rank].Events, byRank[rank].Due = append(byRank[rank].Events, id), append(byRank[rank].Due, m.due(rank, times[0]))
 	}
 	for rank, a := range byRank {
 		if len(a.Events) > 0 {
@@ -162,6 +167,31 @@ func (m *machine) assignHappened(now time.Duration) {
 			m.send(rank, a)
 		}
 	}
+}
+
+// nextBuilder is the place of the builder that gets the next event, and whether it has room: one after the other, so that
+// each gets equally many, or the one that has fewest.
+func (m *machine) nextBuilder() (place int, free bool) {
+	l, room := m.loading, uint64(math.MaxUint64)
+	switch {
+	case m.c.Load.Builder > 0:
+		room = uint64(m.c.Load.Builder) / uint64(m.c.Fragment*m.roles.Sources())
+	case m.c.Assign == builder.AssignFree:
+		room = m.c.inFlight()
+	}
+	has := func(place int) uint64 {
+		w := &m.workers[m.roles.Builder(place)]
+		return w.assigned - min(w.assigned, w.done)
+	}
+	place = l.builder
+	if m.c.Assign == builder.AssignFree {
+		for i := range int(l.events) {
+			if other := (l.builder + i) % int(l.events); has(other) < has(place) {
+				place = other
+			}
+		}
+	}
+	return place, has(place) < room
 }
 
 // awaitsClock reports whether all that has happened is done: then no server need move.

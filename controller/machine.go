@@ -417,7 +417,9 @@ func (m *machine) maybeLast(now time.Duration) {
 	if !enough {
 		return
 	}
-	m.level = m.most()
+	if m.loading == nil { // a clock's events go where there is room
+		m.level = m.most()
+	}
 	m.enter(now, draining)
 	m.handOut(now)
 	m.drained(now)

@@ -155,6 +155,9 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 	}
 	d.caseSizes(e.f.Get("sizes"), s, &c)
 	d.load(e.f.Get("load"), s, &c)
+	if good && c.Assign == builder.AssignFree && !c.Load.On() {
+		d.Fail(e.at("assign"), "%s follows the buffers that the events of a clock fill; write load: 80%%, or assign: %s", builder.AssignFree, builder.AssignNext)
+	}
 	if s.Network != nil && e.f.Given("failures") {
 		d.cut(e.f.Get("failures"), draws, s, &c)
 	} else {
@@ -384,7 +387,7 @@ func (c Case) traits() []trait {
 		{"objective", "objective " + string(c.Objective), c.Objective == ""},
 		{"barrier", c.Barrier, c.Mode != modes.Sync || c.Barrier == barrier.Tournament},
 		{"sources", fmt.Sprintf("sources %d", c.Sources), c.Sources == 0},
-		{"assign", c.Assign, c.Assign != builder.AssignBalanced},
+		{"assign", c.Assign, c.Assign == "" || c.Assign == builder.AssignNext},
 		{"credits", fmt.Sprintf("credits %d", c.Credits), !asynchronous(c.Mode) || c.Credits == defaultCredits},
 		{"sizes", c.sizes(), c.Sizes == nil},
 		{"window", fmt.Sprintf("window %d", c.Window), c.Mode != modes.Ordered || c.Window == defaultWindow},

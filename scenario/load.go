@@ -11,16 +11,21 @@ import (
 	"evbench/builder/modes"
 	"evbench/failover"
 	"evbench/internal/lists"
+	"evbench/internal/unit"
+	"evbench/topology"
 )
 
-var loadShape = either(offeredRate(&load.Load{}).shape, object(loadFields(&load.Load{}), "rate"))
+var loadShape = either(offeredRate(&load.Load{}).shape, object(loadFields(&load.Load{}, new(string)), "rate"))
 
-func loadFields(l *load.Load) group {
+func loadFields(l *load.Load, slow *string) group {
 	return group{
 		{"rate", offeredRate(l), "events that happen in a second, of all servers together, such as 10kHz; or a share of what the healthy network carries, such as 80%"},
 		{"arrival", choice(&l.Arrival, "arrival", load.Arrivals()...), "how they follow each other"},
 		{"burst", whole(&l.Burst, 1, 1_000_000), "events at once, of arrival bursts"},
 		{"buffer", size(&l.Buffer, minFragment, 1<<50), "of each source, for fragments of events that are not built"},
+		{"builder_buffer", size(&l.Builder, minFragment, 1<<50), "of each builder, for events that are not built; unsynchronised"},
+		{"build", lasts(&l.Build, time.Microsecond, maxTimeout), "that a builder works on each complete event; unsynchronised"},
+		{"slow", word(slow), "builders that take twice as long, such as server3"},
 		{"incomplete", lasts(&l.After, time.Millisecond, maxTimeout), "after which an event is closed without the fragments that are missing; unsynchronised"},
 		{"lost", lostServers(&l.GoesOn), "what a lost server does to the run: it ends it, or the case goes on without the server"},
 	}
@@ -39,6 +44,11 @@ func lossFields(name *string, l *Lost) group {
 	}
 }
 
+// rankOf is the rank of a server by its name; -1: there is none.
+func rankOf(t *topology.Tree, name string) int {
+	return slices.Index(lists.Tabulate(t.Servers(), t.ServerName), name)
+}
+
 // loss reads when a server is lost during a case.
 func (d *document) loss(at field, s *Scenario, c *Case) bool {
 	var (
@@ -49,7 +59,7 @@ func (d *document) loss(at field, s *Scenario, c *Case) bool {
 	if !good {
 		return false
 	}
-	rank := slices.IndexFunc(lists.Tabulate(s.Tree.Servers(), s.Tree.ServerName), func(x string) bool { return x == name })
+	rank := rankOf(s.Tree, name)
 	switch {
 	case rank < 0:
 		d.Fail(f.Get("server"), "%q: there is no such server; there are %s to %s", name, s.Tree.ServerName(0), s.Tree.ServerName(s.Tree.Servers()-1))
@@ -77,8 +87,8 @@ func (d *document) load(at field, s *Scenario, c *Case) {
 	if !at.Given() {
 		return
 	}
-	l := load.Load{Arrival: load.Periodic}
-	f, good := d.section(at.InFull("rate"), loadFields(&l))
+	l, slow := load.Load{Arrival: load.Periodic}, ""
+	f, good := d.section(at.InFull("rate"), loadFields(&l, &slow))
 	switch {
 	case !good:
 		return
@@ -88,6 +98,14 @@ func (d *document) load(at field, s *Scenario, c *Case) {
 	case (l.Arrival == load.Bursts) != f.Given("burst"):
 		d.Fail(at, "burst is how many events happen at once, of arrival: bursts; write both or none")
 		return
+	}
+	if slow != "" && s.Tree != nil {
+		rank := rankOf(s.Tree, slow)
+		if rank < 0 || !s.Tree.Builds(rank) || l.Build == 0 {
+			d.Fail(f.Get("slow"), "%q: write a server that builds events, and how long others take: build: 2ms", slow)
+			return
+		}
+		l.Slow = []int{s.Tree.Positions()[rank]}
 	}
 	c.Load = l
 	if err := c.mayLoad(s); err != nil {
@@ -100,6 +118,10 @@ func (c *Case) mayLoad(s *Scenario) error {
 	switch {
 	case c.Load.After > 0 && c.Mode != modes.Unsync && c.Mode != modes.Ordered:
 		return fmt.Errorf("incomplete: in %s cases all servers wait for a fragment of the schedule; write mode: %s", c.Mode, modes.Unsync)
+	case c.Mode != modes.Unsync && c.Mode != modes.Ordered && (c.Load.Builder > 0 || c.Load.Build > 0):
+		return fmt.Errorf("build and builder_buffer: in %s cases a builder has the event of the exchange; write mode: %s", c.Mode, modes.Unsync)
+	case c.Load.Builder > 0 && s.Tree != nil && c.Load.Builder < s.Event.Fragment*unit.Bytes(builder.RolesOf(s.Tree).Sources()):
+		return fmt.Errorf("builder_buffer: %s holds no event, of %d fragments of %s", c.Load.Builder, builder.RolesOf(s.Tree).Sources(), s.Event.Fragment)
 	case c.Load.After >= s.Timeout:
 		return fmt.Errorf("incomplete: %s must be below the timeout, %s, after which a server counts as lost", c.Load.After, s.Timeout)
 	case c.Load.GoesOn && c.Failover != nil:

@@ -24,13 +24,17 @@ type unsynchronised struct {
 	to, from []int // its spines by peer
 	limit    int   // requests outstanding per event
 	slots    []building
-	open     int   // slots in use
+	open     int   // events begun and not closed
 	unstored []int // slots still without the worker's own fragment, which is copied once its requests can have left
 	asks     []int // ranks of the other readers, if this worker builds
 	asked    *headers
 	service  []*service
 	offered  map[stream]bool // streams that have their services
 	serving  int             // fragments being sent
+
+	build time.Duration // that this worker works on a complete event, before its slot is free
+	works []work        // events that it works on, or will, in their order
+	timer *time.Timer   // for the first of them
 }
 
 type building struct {
@@ -96,7 +100,9 @@ func newUnsynchronised(l *loop) *unsynchronised {
 	u := &unsynchronised{
 		loop: l, inbox: newInbox(l.fragments, credits), limit: l.c.Sources, slots: make([]building, credits),
 		asked: newHeaders(2 * credits * l.n), offered: make(map[stream]bool), unstored: make([]int, 0, credits),
+		build: l.c.Load.Builds(l.c.Peers[l.c.Rank].Server), works: make([]work, 0, credits), timer: time.AfterFunc(time.Hour, l.ep.Wake),
 	}
+	u.timer.Stop()
 	u.follow(&l.plans[0])
 	u.limit = cmp.Or(u.limit, l.n-1)
 	for peer := range l.n {
@@ -116,6 +122,7 @@ func (u *unsynchronised) follow(p *plan) {
 func (u *unsynchronised) run(ctx context.Context) error {
 	u.mailbox.onChange(u.ep.Wake)
 	defer u.mailbox.onChange(nil)
+	defer u.timer.Stop()
 	u.follow(u.plans.at(u.done))
 	u.serveAll()
 	for !u.over() {
@@ -172,6 +179,7 @@ func (u *unsynchronised) turn(ctx context.Context) error {
 	if err := u.take(ctx); err != nil || u.over() {
 		return err
 	}
+	u.worked()
 	if err := u.begin(); err != nil {
 		return err
 	}
@@ -316,6 +324,8 @@ func (u *unsynchronised) took(op *transport.Op) {
 	b := &u.slots[g.slot]
 	b.out--
 	switch {
+	case g.whole && u.build > 0:
+		u.work(g.slot, now)
 	case g.whole:
 		u.close(g.slot, now, false)
 	case g.spent && b.next == len(u.asks) && !b.short: // every source has answered, some with damaged fragments
@@ -327,14 +337,17 @@ func (u *unsynchronised) took(op *transport.Op) {
 }
 
 func (u *unsynchronised) close(slot int, now time.Duration, lost bool) {
-	b := &u.slots[slot]
+	u.slots[slot].used = false
+	u.end(u.slots[slot], now, lost)
+}
+
+func (u *unsynchronised) end(b building, now time.Duration, lost bool) {
 	if !lost {
 		u.tally.took(now - b.began)
 		u.trace.add(results.SpanEvent, b.began, now, place{b.event, -1, -1})
 	}
 	u.done++
 	u.tally.t.Exchanges++
-	b.used = false
 	u.open--
 	u.report.closed(b.event, lost, len(u.queue)-u.next <= 1)
 }

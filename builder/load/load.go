@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,6 +37,13 @@ type Load struct {
 	Buffer  unit.Bytes `json:",omitempty"` // of a source, for fragments of events that are not built; 0: defaultBuffer
 	// After is how long after its first request an event is closed without the fragments that are missing; 0: never.
 	After time.Duration `json:",omitempty"`
+	// Builder is the buffer of a builder, for events that it has been assigned and that are not built; 0: no limit, or
+	// as many as are in flight where builders get events by their free buffers.
+	Builder unit.Bytes `json:",omitempty"`
+	// Build is how long a builder works on an event, one after the other, once it is complete; Slow are positions of
+	// builders that take twice as long.
+	Build time.Duration `json:",omitempty"`
+	Slow  []int         `json:",omitempty"`
 	// GoesOn: the case goes on without servers that are lost.
 	GoesOn bool `json:",omitempty"`
 }
@@ -51,6 +59,14 @@ func (l Load) Room(fragment int) uint64 {
 
 // Size is how many bytes the buffer of a source holds.
 func (l Load) Size() unit.Bytes { return cmp.Or(l.Buffer, defaultBuffer) }
+
+// Builds is how long the builder at a position works on an event.
+func (l Load) Builds(server int) time.Duration {
+	if slices.Contains(l.Slow, server) {
+		return 2 * l.Build
+	}
+	return l.Build
+}
 
 // On reports whether there is a clock.
 func (l Load) On() bool { return l.Rate > 0 || l.Share > 0 }

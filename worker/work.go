@@ -1,0 +1,35 @@
+package worker
+
+import "time"
+
+// Work is that of a builder on an event that is complete: see load.Load.Build.
+type work struct {
+	building
+	ends time.Duration
+}
+
+// work has the builder work on an event, after those that it works on already. It stays one of those in flight.
+func (u *unsynchronised) work(slot int, now time.Duration) {
+	u.slots[slot].used = false
+	begins := now
+	if n := len(u.works); n > 0 {
+		begins = u.works[n-1].ends
+	} else {
+		u.timer.Reset(u.build)
+	}
+	u.works = append(u.works, work{u.slots[slot], begins + u.build})
+}
+
+// worked closes the events whose work is done.
+func (u *unsynchronised) worked() {
+	if len(u.works) == 0 {
+		return
+	}
+	now, n := u.now(), 0
+	for ; n < len(u.works) && u.works[n].ends <= now; n++ {
+		u.end(u.works[n].building, now, false)
+	}
+	if u.works = append(u.works[:0], u.works[n:]...); n > 0 && len(u.works) > 0 {
+		u.timer.Reset(u.works[0].ends - now)
+	}
+}
