@@ -71,11 +71,13 @@ type (
 	// data.
 	FailedOver struct{ Failover results.Failover }
 
-	// Done: a slice is over. It has the result of the slice, not judged, and the traffic of links.
+	// Done: a slice is over. It has the result of the slice, not judged, and what links, pairs and servers counted in it.
 	Done struct {
 		Slice   results.Case
 		Links   []results.LinkCount // nil if the fabric cannot count
-		Summary results.Summary     // of the run so far
+		Pairs   []results.PairCount // nil where they are not counted
+		Servers []results.ServerCount
+		Summary results.Summary // of the run so far
 	}
 
 	// RoundDone: all cases have had their slices.

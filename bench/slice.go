@@ -63,12 +63,14 @@ func (r *runner) slice(ctx context.Context, place, index, count int) (*measured,
 	m.slice = r.sliceOf(m)
 	r.done = append(r.done, m)
 	r.slices() // decides whether this slice counts
+	done := Done{Links: m.links, Pairs: m.pairs, Servers: m.servers}
 	if m.rejected == "" {
 		r.lookAt(m)
 	}
-	sum := r.standing(false, "")
+	done.Summary = r.standing(false, "")
 	if err == nil {
-		r.progress(p, Done{Slice: r.result(m), Links: m.links, Summary: sum})
+		done.Slice = r.result(m)
+		r.progress(p, done)
 	}
 	return m, errors.Join(err, r.sinkErr)
 }

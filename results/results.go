@@ -80,6 +80,17 @@ type PairCount struct {
 	SoonestSec float64 `col:"soonest_s" unit:"s" digits:"9"`
 }
 
+// Add adds a later slice, which began at a time in seconds.
+func (p *PairCount) Add(o PairCount, began float64) {
+	p.Bytes, p.Sec, p.Resent, p.Messages = p.Bytes+o.Bytes, p.Sec+o.Sec, p.Resent+o.Resent, p.Messages+o.Messages
+	if o.LongestSec > p.LongestSec {
+		p.LongestSec, p.LongestAtSec = o.LongestSec, o.LongestAtSec+began
+	}
+	if p.SoonestSec == 0 || o.SoonestSec > 0 && o.SoonestSec < p.SoonestSec {
+		p.SoonestSec = o.SoonestSec
+	}
+}
+
 // Stat is a distribution over servers.
 type Stat struct {
 	Min    float64 `json:"min" unit:""`

@@ -205,18 +205,10 @@ func (r *Run) Merge() *Run {
 	}, (*LinkCount).Add)
 	out.Pairs = merged(r.Pairs, func(p PairCount) (PairCount, bool) {
 		return PairCount{Case: p.Case, Src: p.Src, Dst: p.Dst}, counts(p.Case, p.Repeat)
-	}, func(sum *PairCount, p PairCount) {
-		sum.Bytes, sum.Sec, sum.Resent, sum.Messages = sum.Bytes+p.Bytes, sum.Sec+p.Sec, sum.Resent+p.Resent, sum.Messages+p.Messages
-		if p.LongestSec > sum.LongestSec {
-			sum.LongestSec, sum.LongestAtSec = p.LongestSec, p.LongestAtSec+begin[SliceID{p.Case, p.Repeat}]
-		}
-		if sum.SoonestSec == 0 || p.SoonestSec > 0 && p.SoonestSec < sum.SoonestSec {
-			sum.SoonestSec = p.SoonestSec
-		}
-	})
+	}, func(sum *PairCount, p PairCount) { sum.Add(p, begin[SliceID{p.Case, p.Repeat}]) })
 	out.Servers = merged(r.Servers, func(s ServerCount) (ServerCount, bool) {
 		return ServerCount{Case: s.Case, Server: s.Server}, counts(s.Case, s.Repeat)
-	}, func(sum *ServerCount, s ServerCount) { sum.add(s, begin[SliceID{s.Case, s.Repeat}]) })
+	}, func(sum *ServerCount, s ServerCount) { sum.Add(s, begin[SliceID{s.Case, s.Repeat}]) })
 	return out
 }
 

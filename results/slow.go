@@ -26,8 +26,8 @@ type ServerCount struct {
 
 func (ServerCount) record() {}
 
-// add adds a later slice, which began at a time.
-func (c *ServerCount) add(s ServerCount, began float64) {
+// Add adds a later slice, which began at a time in seconds.
+func (c *ServerCount) Add(s ServerCount, began float64) {
 	if c.Stops == 0 && s.Stops > 0 {
 		c.FirstStopSec = began + s.FirstStopSec
 	}

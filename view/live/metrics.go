@@ -109,6 +109,52 @@ var (
 	rejected = desc("case_slices_rejected_total", "Slices that do not count, since something on the machine disturbed them.", "case")
 )
 
+// What a case counts of a server, and of a pair: also of one that nobody is blamed for.
+var (
+	serverMetrics = []rowMetric[results.ServerCount]{
+		{desc("case_server_barrier_wait_seconds_total", "Time that a server has waited at barriers; the slow one waits least.", "case", "server"), func(c results.ServerCount) float64 { return c.BarrierWaitSec }},
+		{desc("case_server_stood_seconds_total", "Time that the process of a server has stood still.", "case", "server"), func(c results.ServerCount) float64 { return c.StoodSec }},
+		{desc("case_server_run_delay_seconds_total", "Time that the threads of a server have waited for a processor.", "case", "server"), func(c results.ServerCount) float64 { return c.RunDelaySec }},
+		{desc("case_server_adapter_errors_total", "Errors that the adapters of a server have counted.", "case", "server"), func(c results.ServerCount) float64 { return float64(c.Errors) }},
+	}
+	pairMetrics = []rowMetric[results.PairCount]{
+		{desc("case_pair_received_bytes_total", "Payload that a server (dst) has received from another (src).", "case", "src", "dst"), func(p results.PairCount) float64 { return float64(p.Bytes) }},
+		{desc("case_pair_transfer_seconds_total", "Time in which that came.", "case", "src", "dst"), func(p results.PairCount) float64 { return p.Sec }},
+		{desc("case_pair_resent_segments_total", "Segments of a pair that the network sent again.", "case", "src", "dst"), func(p results.PairCount) float64 { return float64(p.Resent) }},
+	}
+)
+
+// mostPaired is up to how many servers pairs are metrics: those of 32 are 3,000 lines a case.
+const mostPaired = 32
+
+type rowMetric[T any] struct {
+	*prometheus.Desc
+	of func(T) float64
+}
+
+func collectServers(to chan<- prometheus.Metric, s *State) {
+	for _, c := range s.Cases {
+		t := c.Plan.Tree
+		names := map[int]string{} // by position
+		for rank := range t.Servers() {
+			names[t.Position(rank)] = t.HostName(rank)
+		}
+		for _, row := range s.Servers[c.Name] {
+			for _, m := range serverMetrics {
+				to <- prometheus.MustNewConstMetric(m.Desc, prometheus.CounterValue, m.of(row), c.Name, names[row.Server])
+			}
+		}
+		if len(names) > mostPaired {
+			continue
+		}
+		for _, row := range s.Pairs[c.Name] {
+			for _, m := range pairMetrics {
+				to <- prometheus.MustNewConstMetric(m.Desc, prometheus.CounterValue, m.of(row), c.Name, names[row.Src], names[row.Dst])
+			}
+		}
+	}
+}
+
 func number(yes bool) float64 {
 	if yes {
 		return 1
@@ -143,6 +189,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 		collectLinks(to, s)
 	}
 	collectCases(to, s)
+	collectServers(to, s)
 	collectFailovers(to, s.Failovers)
 }
 

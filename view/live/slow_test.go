@@ -6,10 +6,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"evbench/bench"
+	"evbench/builder"
 	"evbench/builder/load"
+	"evbench/plan"
 	"evbench/results"
 	"evbench/results/attribution"
+	"evbench/scenario"
 	"evbench/testing/expect"
+	"evbench/topology"
 )
 
 // Who is named as slow in a case is a metric, with the share of the usual rate.
@@ -40,6 +45,36 @@ func TestMetricsOfLoad(t *testing.T) {
 			m := f.Metric[0]
 			expect.True(t, len(f.Metric) == 1 && m.GetGauge().GetValue()+m.GetCounter().GetValue() == v && m.Label[0].GetValue() == "loaded", "%v; want %g", f, v)
 			delete(want, strings.TrimPrefix(f.GetName(), "evbench_case_"))
+		}
+	}
+	expect.Equal(t, len(want), 0, "metrics that are missing")
+}
+
+// What servers and pairs count in the slices of a case is metrics of theirs, not a mean.
+func TestMetricsOfServers(t *testing.T) {
+	tree := expect.Value(topology.New(expect.Value(topology.Parse("FT(2;2,2)"))(t)))(t)
+	s := &State{Manifest: &results.Manifest{}, Cases: []bench.Planned{{Case: scenario.Case{Setting: builder.Setting{Name: "sync"}}, Plan: &plan.Plan{Tree: tree}}}}
+	for range 2 {
+		s.Take(bench.Progress{Event: bench.Done{
+			Slice:   results.Case{Name: "sync"},
+			Servers: []results.ServerCount{{Server: 0, BarrierWaitSec: 2}, {Server: 3, BarrierWaitSec: .5}},
+			Pairs:   []results.PairCount{{Src: 3, Dst: 0, Bytes: 10, Resent: 1}},
+		}})
+	}
+	want := map[string]float64{"barrier_wait_seconds_total sync server0": 4, "barrier_wait_seconds_total sync server3": 1,
+		"received_bytes_total sync server0 server3": 20, "resent_segments_total sync server0 server3": 2}
+	for _, f := range expect.Value(registryOf(s).Gather())(t) {
+		_, name, _ := strings.Cut(f.GetName(), "evbench_case_")
+		_, name, _ = strings.Cut(name, "_")
+		for _, m := range f.Metric {
+			key := name
+			for _, l := range m.Label {
+				key += " " + l.GetValue()
+			}
+			if v, ok := want[key]; ok {
+				expect.Equal(t, m.GetCounter().GetValue(), v, "%s", key)
+				delete(want, key)
+			}
 		}
 	}
 	expect.Equal(t, len(want), 0, "metrics that are missing")

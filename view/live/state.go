@@ -29,7 +29,9 @@ type State struct {
 	Rates     []Rate         // of the current slice, or of the last
 	Summary   results.Summary
 	Links     map[string][]results.LinkCount // by case: traffic of links in its slices
-	Failovers []results.Failover             // of the slices so far, including the current one
+	Pairs     map[string][]results.PairCount
+	Servers   map[string][]results.ServerCount
+	Failovers []results.Failover // of the slices so far, including the current one
 	Ended     bool
 
 	dead   []topology.Link // in the current slice
@@ -133,23 +135,32 @@ func (s *State) done(e bench.Done) {
 		return slices.ContainsFunc(e.Slice.Failovers, func(x results.Failover) bool { return x.Case == f.Case && x.Repeat == f.Repeat })
 	})
 	s.Failovers = append(s.Failovers, e.Slice.Failovers...)
-	if e.Links == nil {
-		return
+	name := e.Slice.Name
+	s.Links = summed(s.Links, name, e.Links, func(sum *results.LinkCount, l results.LinkCount) { sum.Repeat = 0; sum.Add(l) })
+	s.Pairs = summed(s.Pairs, name, e.Pairs, func(sum *results.PairCount, p results.PairCount) { sum.Add(p, 0) })
+	s.Servers = summed(s.Servers, name, e.Servers, func(sum *results.ServerCount, c results.ServerCount) { sum.Add(c, 0) })
+}
+
+// summed returns a copy of the sums of all cases, to which the rows of a slice of one are added. All its slices have
+// the same rows, but for a server that is lost: then the sums begin anew.
+func summed[T any](all map[string][]T, name string, rows []T, add func(sum *T, row T)) map[string][]T {
+	if rows == nil {
+		return all
 	}
-	sum := slices.Clone(s.Links[e.Slice.Name])
-	for i, l := range e.Links {
-		l.Repeat = 0
-		if i == len(sum) {
-			sum = append(sum, l)
-		} else {
-			sum[i].Add(l)
+	sum := slices.Clone(all[name])
+	if len(sum) != len(rows) {
+		sum = slices.Clone(rows)
+	} else {
+		for i, row := range rows {
+			add(&sum[i], row)
 		}
 	}
-	s.Links = maps.Clone(s.Links)
-	if s.Links == nil {
-		s.Links = map[string][]results.LinkCount{}
+	all = maps.Clone(all)
+	if all == nil {
+		all = map[string][]T{}
 	}
-	s.Links[e.Slice.Name] = sum
+	all[name] = sum
+	return all
 }
 
 // Case returns a planned case by its name, or nil.
