@@ -134,12 +134,12 @@ func (v *verdict) links(links []LinkCount, retransmits uint64) {
 }
 
 // replies is what a direction of a link may carry in answer to the payload of the other one, of
-// which it carries little or none itself, as where some servers only read: at most one packet
-// without payload for each packet of that.
+// which it carries little or none itself, as where some servers only read: at most two packets
+// without payload for each packet of that, an acknowledgement and, where a fragment is one packet, its request.
 func replies(l LinkCount, both []LinkCount) float64 {
 	for _, o := range both {
 		if o.Direction != l.Direction && o.PlannedBytes > l.PlannedBytes {
-			return reply * float64(min(l.Packets, o.Packets)) * (1 - float64(l.PlannedBytes)/float64(o.PlannedBytes))
+			return reply * float64(min(l.Packets, 2*o.Packets)) * (1 - float64(l.PlannedBytes)/float64(o.PlannedBytes))
 		}
 	}
 	return 0

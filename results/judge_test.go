@@ -146,6 +146,13 @@ func TestJudge(t *testing.T) {
 			},
 		},
 		{
+			name: "requests and acknowledgements of fragments of one packet",
+			change: func(c *judged) {
+				c.e.Links = append(c.e.Links[:1:1], results.LinkCount{Link: c.e.Links[0].Link, Direction: "down", Bytes: 12_000_000, Packets: 100_000, Planned: true})
+				c.e.Links[0].Packets = 50_000
+			},
+		},
+		{
 			name: "payload on a link that should carry answers only",
 			change: func(c *judged) {
 				c.e.Links = append(c.e.Links[:1:1], results.LinkCount{Link: c.e.Links[0].Link, Direction: "down", Bytes: 6_000_000, Packets: 4_000, Planned: true})
