@@ -1,12 +1,14 @@
 package judge
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"evbench/topology"
@@ -130,6 +132,23 @@ func (f *File) Sized() bool { return f.sized }
 // ByPorts reports whether the plan is one over paths that were probed, by source ports.
 func (f *File) ByPorts() bool { return f.stated["paths"] != "" }
 
+// Stated returns the value of a header line that the hash covers; "" for none.
+func (f *File) Stated(key string) string { return f.stated[key] }
+
+// HostName names a rank of a plan over tables or probed paths: as the file does, by its GUID, or by number.
+func (f *File) HostName(rank int) string {
+	for i := range f.hosts { // written by rank
+		number, name, _ := strings.Cut(f.hosts[(rank+i)%len(f.hosts)], " ")
+		if words := strings.Fields(name); number == strconv.Itoa(rank) && words != nil {
+			return words[0]
+		}
+	}
+	if f.Over.GUIDs != nil {
+		return fmt.Sprintf("%#x", f.Over.GUIDs[rank])
+	}
+	return strconv.Itoa(rank)
+}
+
 // Servers returns how many servers, or adapters of hosts, a plan is for.
 func (f *File) Servers() int {
 	if f.Over != nil {
@@ -200,6 +219,14 @@ const (
 	MessageBytes = 64
 	PieceBytes   = 240
 )
+
+// Head is how many bytes IsOver needs at most: of the lines before that with the hosts, one names the network.
+const Head = 4 << 10
+
+// IsOver reports whether a plan that begins so is one over given tables or probed paths.
+func IsOver(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("# "+forms[3].first)) || bytes.Contains(head, []byte("\n# hosts "))
+}
 
 // Read reads a plan file of any form, packed with gzip or not. An error names the line and the reason. A wrong
 // plan is not an error of Read; Check reports it. Engines are routings beside those known here, whose tables take one path from a leaf to

@@ -89,6 +89,7 @@ type Move struct {
 type Place struct {
 	Phase int    `json:"phase"`
 	Spine string `json:"spine"`
+	Port  string `json:"port,omitempty"` // of a plan over probed paths
 }
 
 // FirstMoves is how many moved messages a Diff lists.
@@ -104,14 +105,19 @@ func Compare(older, newer *plan.Plan) Diff {
 	d.SameHash = d.Old.Hash == d.New.Hash
 	a, b := says(older), says(newer)
 	for i := range a {
-		if a[i].Old != b[i].Old {
-			d.Lines = append(d.Lines, Line{a[i].Key, a[i].Old, b[i].Old})
-		}
+		d.line(a[i].Key, a[i].Old, b[i].Old)
 	}
 	if d.SameServers {
 		d.Messages = moves(older, newer)
 	}
 	return d
+}
+
+// line notes a header line, where it differs.
+func (d *Diff) line(key, older, newer string) {
+	if older != newer {
+		d.Lines = append(d.Lines, Line{key, older, newer})
+	}
 }
 
 // says are the header lines that Compare looks at, as Line.Old.
@@ -166,25 +172,32 @@ func (x place) written(t *topology.Tree) *Place {
 	if x.phase < 0 {
 		return nil
 	}
-	return &Place{x.phase, plan.PathText(t, x.spine, x.top)}
+	return &Place{Phase: x.phase, Spine: plan.PathText(t, x.spine, x.top)}
 }
 
 // compare counts one pair of servers. Paths are compared where both are known.
 func (m *Moves) compare(p *plan.Plan, pair [2]int, a, b place, known bool) {
+	m.count(a.phase, b.phase, known && (a.spine != b.spine || a.top != b.top), func() Move {
+		return Move{p.Tree.ServerName(pair[0]), p.Tree.ServerName(pair[1]), a.written(p.Tree), b.written(p.Tree)}
+	})
+}
+
+// count counts the message of one pair, in phase a of the old plan and b of the new one; -1: it has none.
+func (m *Moves) count(a, b int, otherPath bool, move func() Move) {
 	before := m.Phase + m.Path + m.Old + m.New
 	switch {
-	case a.phase < 0 && b.phase < 0:
+	case a < 0 && b < 0:
 		return
-	case b.phase < 0:
+	case b < 0:
 		m.Old++
-	case a.phase < 0:
+	case a < 0:
 		m.New++
 	default:
 		m.Both++
-		if a.phase != b.phase {
+		if a != b {
 			m.Phase++
 		}
-		if known && (a.spine != b.spine || a.top != b.top) {
+		if otherPath {
 			m.Path++
 		}
 	}
@@ -193,7 +206,7 @@ func (m *Moves) compare(p *plan.Plan, pair [2]int, a, b place, known bool) {
 	}
 	m.Moved++
 	if len(m.First) < FirstMoves {
-		m.First = append(m.First, Move{p.Tree.ServerName(pair[0]), p.Tree.ServerName(pair[1]), a.written(p.Tree), b.written(p.Tree)})
+		m.First = append(m.First, move())
 	}
 }
 

@@ -78,7 +78,9 @@ func (d Diff) table() [][]string {
 	row("bound", a.boundText(), b.boundText(), change(float64(b.Bound-a.Bound)))
 	count("gap", a.Gap, b.Gap)
 	row("duration", float(a.Duration), float(b.Duration), change(b.Duration-a.Duration))
-	row("predicted efficiency", fmt.Sprintf("%.3f", a.PredictedEfficiency), fmt.Sprintf("%.3f", b.PredictedEfficiency), "")
+	if a.PredictedEfficiency+b.PredictedEfficiency > 0 {
+		row("predicted efficiency", fmt.Sprintf("%.3f", a.PredictedEfficiency), fmt.Sprintf("%.3f", b.PredictedEfficiency), "")
+	}
 	if a.LIDs+b.LIDs > 0 {
 		count("paths", a.Paths, b.Paths)
 		count("LMC", a.LMC, b.LMC)
@@ -115,6 +117,8 @@ func (p *Place) text() string {
 	switch {
 	case p == nil:
 		return "absent"
+	case p.Port != "":
+		return fmt.Sprintf("phase %d port %s", p.Phase, p.Port)
 	case p.Spine == "-":
 		return fmt.Sprintf("phase %d", p.Phase)
 	}
