@@ -132,7 +132,7 @@ func askPorts(ctx context.Context, c *cli.Context, s *scenario.Scenario, bar *li
 	if err != nil {
 		return found, err
 	}
-	o := ports.Options{Ports: c.Int("ports"), Seed: c.Uint64("seed"), Gap: c.Duration("gap"), Both: c.IsSet("both")}
+	o := ports.Options{Ports: c.Int("ports"), Seed: c.Uint64("seed"), Gap: c.Duration("gap"), Both: c.IsSet("both"), All: c.Bool("until-all")}
 	switch {
 	case c.Int("both") == port:
 		return found, usagef("--both %d: the workers that ask listen on it; give another one", port)
@@ -140,8 +140,12 @@ func askPorts(ctx context.Context, c *cli.Context, s *scenario.Scenario, bar *li
 		port = c.Int("both")
 	}
 	questions, least := ports.Estimate(len(hosts), o)
-	bar.Line(fmt.Sprintf("asking for %d ports between each two of %d hosts: about %d questions, %s where switches answer at once",
-		o.Ports, len(hosts), questions, least.Round(10*time.Millisecond)))
+	more := ""
+	if o.All {
+		more = " at least"
+	}
+	bar.Line(fmt.Sprintf("asking for %d ports%s between each two of %d hosts: about %d questions, %s where switches answer at once",
+		o.Ports, more, len(hosts), questions, least.Round(10*time.Millisecond)))
 	sets := live.NewSets(bar, time.Now)
 	sets.What = "paths"
 	o.Tell = func(p ports.Progress) { sets.Update(p.Known, p.Of) }

@@ -69,12 +69,17 @@ func (s Survey) Answer(early error) answer.Answer {
 			s.first(func(r Row) bool { return !r.Known() })), Remedy: "ask more slowly (--gap), or see whether it answers at all (traceroute)"})
 	case len(s.Failed) > 0:
 		e.Doubts = append(e.Doubts, answer.Doubt{Text: fmt.Sprintf("%d paths could not be asked for: %s", len(s.Failed), s.Failed[0])})
+	case s.Short > 0:
+		e.Doubts = append(e.Doubts, answer.Doubt{Text: fmt.Sprintf("%d pairs have no port for some way between their switches, after %d ports", s.Short, mostEach)})
 	case f.Known == 0:
 		e.Findings = []answer.Finding{{Place: answer.At, Text: fmt.Sprintf("all %d hosts are behind one switch, so no port chooses a path", f.Hosts)}}
 	default:
 		e.Findings = []answer.Finding{known}
 	}
 	e.Why = []string{fmt.Sprintf("%d questions; %d switch addresses answered; %d paths were asked for twice", f.Asked, f.Hops, s.Checked)}
+	if s.Ways > 0 && s.Short == 0 {
+		e.Why = append(e.Why, fmt.Sprintf("each pair has a port for each way between its switches, of which two have %d at most", s.Ways))
+	}
 	if f.Near > 0 {
 		e.Why = append(e.Why, fmt.Sprintf("%d ordered pairs are behind one switch and need no port", f.Near))
 	}

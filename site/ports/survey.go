@@ -15,6 +15,8 @@ import (
 // Options of a Survey.
 type Options struct {
 	Ports int // of each host to each other one
+	// All asks on until each pair of hosts has a port for each way between its switches: a plan can choose any then.
+	All bool
 	// Both asks for the ways back of the connections, too: some programs send over one connection in both directions. The
 	// destination port must then be free on all hosts.
 	Both bool
@@ -45,6 +47,8 @@ type Survey struct {
 	Asked   int
 	Gap     time.Duration // between two questions of a host, at the end
 	Checked int           // rows asked twice
+	// Of Options.All: the most ways between two switches, and the pairs that lack one after as many ports as are asked about.
+	Ways, Short int
 }
 
 const (
@@ -83,6 +87,7 @@ type question struct {
 	lost    int // trails with a switch that did not answer
 	reached bool
 	failed  bool
+	extra   bool // of Options.All
 }
 
 // trail is the next one to follow; ok is false where all is known.
@@ -136,6 +141,8 @@ type surveying struct {
 	ask       Ask
 	questions [][]*question // by source
 	used      []map[int]bool
+	given     []int // by source: ports given up
+	dropped   []int // by src·hosts + dst: questions of Options.All whose way was known already
 	gap       time.Duration
 }
 
@@ -151,17 +158,15 @@ func Run(ctx context.Context, hosts []Host, port int, o Options, ask Ask) (Surve
 		}
 	}
 	for src := range n {
-		var all []*question
+		s.questions, s.given = append(s.questions, nil), append(s.given, 0)
 		for step := 1; step < n; step++ { // all begin with another one
-			for range o.Ports {
-				q := &question{Row: Row{Src: src, Dst: (src + step) % n}}
-				s.draw(q)
-				all = append(all, q)
-			}
+			s.add(src, (src+step)%n, o.Ports, false)
 		}
-		s.questions = append(s.questions, all)
 	}
 	err := s.all(ctx)
+	if err == nil && o.All {
+		err = s.untilAll(func() error { return s.all(ctx) })
+	}
 	if err == nil && o.Both {
 		s.back()
 		err = s.all(ctx)
@@ -213,7 +218,7 @@ func (s *surveying) draw(q *question) {
 		other = s.used[q.Dst]
 	}
 	for range mostDraws {
-		key := (uint64(q.Src*n+q.Dst)*1024+uint64(q.tries))*uint64(s.o.Ports+1) + uint64(len(used))
+		key := (uint64(q.Src*n+q.Dst)*1024+uint64(q.tries))*uint64(s.o.Ports+1) + uint64(len(used)+s.given[q.Src])
 		q.tries++
 		q.Port = lowPort + int(routing.Mix(s.o.Seed, key)%portRange)
 		if !used[q.Port] && !other[q.Port] {
@@ -287,14 +292,12 @@ func (s *surveying) answers(trails [][]wire.Trail, of [][]*question, seen [][]wi
 		return
 	}
 	p := Progress{Asked: s.Asked, Gap: s.gap}
-	for _, all := range s.questions {
-		for _, q := range all {
-			p.Of++
-			if q.reached && q.Known() {
-				p.Known++
-			}
+	s.each(func(q *question) {
+		p.Of++
+		if q.reached && q.Known() {
+			p.Known++
 		}
-	}
+	})
 	s.o.Tell(p)
 }
 
