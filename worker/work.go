@@ -13,7 +13,7 @@ func (u *unsynchronised) work(slot int, now time.Duration) {
 	u.slots[slot].used = false
 	begins := now
 	if n := len(u.works); n > 0 {
-		begins = u.works[n-1].ends
+		begins = max(now, u.works[n-1].ends) // the last may have ended since worked looked
 	} else {
 		u.timer.Reset(u.build)
 	}
