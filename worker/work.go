@@ -2,7 +2,7 @@ package worker
 
 import "time"
 
-// Work is that of a builder on an event that is complete: see load.Load.Build.
+// A work is a complete event that a builder works on, or will, until it ends: see load.Load.Build.
 type work struct {
 	building
 	ends time.Duration

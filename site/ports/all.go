@@ -13,7 +13,7 @@ const (
 	missed = 1e-3
 	// mostEach is how many ports of a pair are asked about at most: 64 equal ways, seen by one pair alone, need 716.
 	mostEach = 1024
-	// mostUsed bounds the ports of one host, of those that are drawn from: 326 hosts with 18 ways need half of them.
+	// mostUsed is how many of the portRange ports one host may use: a host of 326 with 18 ways needs half of them.
 	mostUsed = portRange * 3 / 4
 )
 

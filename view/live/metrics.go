@@ -109,7 +109,7 @@ var (
 	rejected = desc("case_slices_rejected_total", "Slices that do not count, since something on the machine disturbed them.", "case")
 )
 
-// What a case counts of a server, and of a pair: also of one that nobody is blamed for.
+// What a case counts for each server and each pair, slow or not.
 var (
 	serverMetrics = []rowMetric[results.ServerCount]{
 		{desc("case_server_barrier_wait_seconds_total", "Time that a server has waited at barriers; the slow one waits least.", "case", "server"), func(c results.ServerCount) float64 { return c.BarrierWaitSec }},
