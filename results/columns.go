@@ -55,11 +55,23 @@ var (
 // Tables of records that a summary also holds.
 var (
 	Failovers = NewTable[Failover]("failovers", "what was done about each change of what is alive; times since the measured part began; NaN: not known, or did not happen")
+	Loads     = NewTable[LoadRow]("loads", "what became of the events that a clock offered to each case")
 	Cases     = NewTable[Case]("summary", "one row for each case and repeat; /summary.json says more")
 )
 
 // Tables are the tables whose rows a Run holds.
 var Tables = []*Table{Samples, Links, Pairs, Servers, Exchanges}
+
+// Derived are the tables whose rows a summary holds too, and that are there where it has any.
+var Derived = []*Table{Failovers, Loads}
+
+// Rows returns the rows of a derived table: a slice.
+func (s Summary) Rows(t *Table) reflect.Value {
+	if t == Loads {
+		return reflect.ValueOf(s.Loads())
+	}
+	return reflect.ValueOf(s.Failovers())
+}
 
 // NewTable returns the table of records of a type.
 func NewTable[T any](name, title string) *Table {

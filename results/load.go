@@ -13,29 +13,46 @@ import (
 // Offered is what became of the events that a clock offered to a case, over its slices that count. Offered is Complete,
 // Incomplete and Refused together.
 type Offered struct {
-	Load       string  `json:"load"`            // as in the scenario
-	RatePerSec float64 `json:"rate_per_s"`      // of the clock, events of all servers together
-	Share      float64 `json:"share,omitempty"` // of what the healthy network carries; 0: not known
-	Offered    uint64  `json:"offered"`
-	Complete   uint64  `json:"complete"`
-	Incomplete uint64  `json:"incomplete"` // accepted, and not built: the case ended before
-	Refused    uint64  `json:"refused"`    // they found the buffers of the sources full
+	Load       string  `json:"load" unit:""`              // as in the scenario
+	RatePerSec float64 `json:"rate_per_s" unit:"event/s"` // of the clock, events of all servers together
+	Share      float64 `json:"share,omitempty" unit:"1"`  // of what the healthy network carries; 0: not known
+	Offered    uint64  `json:"offered" unit:"event"`
+	Complete   uint64  `json:"complete" unit:"event"`
+	Incomplete uint64  `json:"incomplete" unit:"event"` // accepted, and not built: the case ended before
+	Refused    uint64  `json:"refused" unit:"event"`    // they found the buffers of the sources full
 	// Missing are the sources of what incomplete events lacked when they were closed, the most frequent first.
 	Missing []Missing `json:"missing,omitempty"`
 
 	// Growth is the share of the offered events by which more wait in the last quarter of the time than in the second:
 	// the buffers hold them, for a while.
-	Growth float64 `json:"growth,omitempty"`
+	Growth float64 `json:"growth,omitempty" unit:"1"`
 	// Filling: that is more than chance makes of the clock. A longer case may refuse events.
-	Filling bool `json:"filling,omitempty"`
+	Filling bool `json:"filling,omitempty" unit:""`
 
-	DeadSec    float64 `json:"dead_time_s"` // that the refused events stand for at the rate of the clock
-	DeadTimes  uint64  `json:"dead_times"`  // that events were refused one after the other
-	LongestSec float64 `json:"longest_dead_time_s"`
+	DeadSec    float64 `json:"dead_time_s" unit:"s"` // that the refused events stand for at the rate of the clock
+	DeadTimes  uint64  `json:"dead_times" unit:""`   // that events were refused one after the other
+	LongestSec float64 `json:"longest_dead_time_s" unit:"s"`
 
-	Latency       load.Quantiles `json:"latency_s"`     // from an event to its last fragment
-	Wait          load.Quantiles `json:"wait_s"`        // of it, until its exchange or the requests for its fragments began
-	ClockErrorSec float64        `json:"clock_error_s"` // by which times may be wrong where servers have clocks of their own, at most
+	Latency       load.Quantiles `json:"latency_s" unit:"s"`     // from an event to its last fragment
+	Wait          load.Quantiles `json:"wait_s" unit:"s"`        // of it, until its exchange or the requests for its fragments began
+	ClockErrorSec float64        `json:"clock_error_s" unit:"s"` // by which times may be wrong where servers have clocks of their own, at most
+}
+
+// A LoadRow is what became of the events that a clock offered to a case, as a row of Loads.
+type LoadRow struct {
+	Case   string `col:"case" unit:"" key:"yes"`
+	Repeat int    `col:"repeat" unit:""`
+	Offered
+}
+
+// Loads returns what was offered to the cases that have a load.
+func (s Summary) Loads() (out []LoadRow) {
+	for _, c := range s.Cases {
+		if c.Offered != nil {
+			out = append(out, LoadRow{c.Name, c.Repeat, *c.Offered})
+		}
+	}
+	return out
 }
 
 // Missing is a source of which fragments were missing.

@@ -61,10 +61,10 @@ func (l *Latency) Add(bars []Bar) error {
 
 // Quantiles are times that 50 %, 99 % and 99.9 % of all events do not exceed, and the longest, in seconds.
 type Quantiles struct {
-	P50  float64 `json:"p50"`
-	P99  float64 `json:"p99"`
-	P999 float64 `json:"p999"`
-	Max  float64 `json:"max"`
+	P50  float64 `json:"p50" unit:"s"`
+	P99  float64 `json:"p99" unit:"s"`
+	P999 float64 `json:"p999" unit:"s"`
+	Max  float64 `json:"max" unit:"s"`
 }
 
 // Quantiles returns the quantiles of all times, zero without any.

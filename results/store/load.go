@@ -56,8 +56,10 @@ func readDocuments(dir string) (*results.Run, error) {
 	if err == nil {
 		err = readFile(dir, SummaryFile, func(r io.Reader) (err error) { run.Summary, err = results.ReadSummary(r); return err })
 	}
-	if err == nil {
-		err = checkFailovers(dir, run)
+	for _, t := range results.Derived {
+		if err == nil {
+			err = checkDerived(dir, t, run)
+		}
 	}
 	if err == nil {
 		run.Plans, err = readPlans(dir)
@@ -130,20 +132,19 @@ func has(dir, name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// checkFailovers compares the file of fail-overs, if any, with the summary. It keeps columns that
-// this version does not know.
-func checkFailovers(dir string, run *results.Run) error {
-	if !has(dir, fileOf(results.Failovers)) {
+// checkDerived compares the file of a table, if any, with the summary. It keeps columns that this version does not know.
+func checkDerived(dir string, of *results.Table, run *results.Run) error {
+	if !has(dir, fileOf(of)) {
 		return nil
 	}
-	return readFile(dir, fileOf(results.Failovers), func(r io.Reader) (err error) {
-		form, want, n := results.Form{}, run.Summary.Failovers(), 0
+	return readFile(dir, fileOf(of), func(r io.Reader) (err error) {
+		form, want, n := results.Form{}, run.Summary.Rows(of), 0
 		differs := func() error { return fmt.Errorf("row %d is not what %s says", n+1, SummaryFile) }
-		form.Table, err = lines(r, results.Failovers, func(t *results.Table, line []string) error {
-			if n == len(want) {
+		form.Table, err = lines(r, of, func(t *results.Table, line []string) error {
+			if n == want.Len() {
 				return differs()
 			}
-			row := results.Row{Record: reflect.ValueOf(want[n])}
+			row := results.Row{Record: want.Index(n)}
 			if !t.Same(&row, line) {
 				return differs()
 			}
@@ -151,10 +152,10 @@ func checkFailovers(dir string, run *results.Run) error {
 			n++
 			return nil
 		})
-		if err == nil && n < len(want) {
+		if err == nil && n < want.Len() {
 			err = differs()
 		}
-		run.SetForm(results.Failovers, form)
+		run.SetForm(of, form)
 		return err
 	})
 }

@@ -125,8 +125,10 @@ func (f *Files) Write(r results.Record) error {
 		return errors.Join(f.each((*table).flush), f.document(ManifestFile, x.Write))
 	case results.Summary:
 		err := f.each((*table).flush)
-		if text := f.failoverText(x); text != nil {
-			err = errors.Join(err, f.text(fileOf(results.Failovers), text))
+		for _, t := range results.Derived {
+			if text := f.derived(t, x); text != nil {
+				err = errors.Join(err, f.text(fileOf(t), text))
+			}
 		}
 		err = errors.Join(err, f.document(SummaryFile, x.Write))
 		f.judged = err == nil
@@ -171,14 +173,14 @@ func (f *Files) text(name string, text []byte) error {
 	return f.document(name, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
-// failoverText is the file of fail-overs, nil where there are none: summary.json has the same.
-func (f *Files) failoverText(s results.Summary) (text []byte) {
-	form := f.forms.Of(results.Failovers)
-	for i, x := range s.Failovers() {
-		if i == 0 {
+// derived is the file of a table whose rows summary.json has too, nil where there are none.
+func (f *Files) derived(t *results.Table, s results.Summary) (text []byte) {
+	form := f.forms.Of(t)
+	for i, row := range s.Rows(t).Seq2() {
+		if text == nil {
 			text = form.Header(nil)
 		}
-		text = form.Line(text, form.Row(i, reflect.ValueOf(x)))
+		text = form.Line(text, form.Row(int(i.Int()), row))
 	}
 	return text
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/builder/load"
 	"evbench/results"
 	"evbench/results/store"
 	"evbench/testing/disktest"
@@ -39,7 +40,10 @@ func whole() *results.Run {
 			RunDelaySec: 0.125, PressureSec: 0.5, MemorySec: 0.0625, Errors: 4}},
 		Exchanges: []results.ExchangeTime{{Case: "a, b", Repeat: 1, Exchanges: 4, DurationSec: 2.000000001}, {Case: "a, b", Repeat: 1, Exchange: 4, Exchanges: 1, DurationSec: 0.5}},
 		Plans:     map[string][]byte{"FORS": []byte("a plan\n"), "../up & down/2": []byte("another\n")},
-		Summary: results.Summary{Schema: results.SummarySchema, Name: "x", Complete: true, Cases: []results.Case{{Name: "healthy"}, {Name: name, Repeat: 1, Failover: "fors", Failovers: []results.Failover{
+		Summary: results.Summary{Schema: results.SummarySchema, Name: "x", Complete: true, Cases: []results.Case{{Name: "healthy", Offered: &results.Offered{
+			Load: "80 %, poisson", RatePerSec: 2500.5, Share: .8, Offered: 1 << 63, Complete: 7, Incomplete: 2, Refused: 3, Growth: .125, Filling: true, DeadSec: .5, DeadTimes: 1, LongestSec: .25,
+			Latency: load.Quantiles{P50: .001, P99: .002, P999: .003, Max: 3600}, ClockErrorSec: .000001,
+		}}, {Name: name, Repeat: 1, Failover: "fors", Failovers: []results.Failover{
 			{
 				ID: 1, Down: []string{"leaf0-spine0", "leaf1-spine0"}, Dead: []string{"leaf0-spine0", "leaf1-spine0"},
 				FailoverTimes: results.FailoverTimes{SetSec: ptr(-0.5), SeenSec: ptr(5.000125), AidedSec: ptr(5.001), PlannedSec: ptr(5.003), VerifiedSec: ptr(5.004), InstalledSec: ptr(5.007),
@@ -72,6 +76,10 @@ var files = map[string]string{
 	"trace.csv": "case,repeat,server,what,begin_s,end_s,exchange,phase,peer,spine\n" +
 		"a,0,3,barrier,0.100000000,0.200000000,7,2,,\n" +
 		"a,1,3,tokens,0.100000000,0.200000001,7,,4,0\n",
+	"loads.csv": "case,repeat,load,rate_per_s,share,offered,complete,incomplete,refused,growth,filling,dead_time_s,dead_times,longest_dead_time_s," +
+		"latency_s_p50,latency_s_p99,latency_s_p999,latency_s_max,wait_s_p50,wait_s_p99,wait_s_p999,wait_s_max,clock_error_s\n" +
+		"healthy,0,\"80 %, poisson\",2500.500000,0.800000,9223372036854775808,7,2,3,0.125000,true,0.500000,1,0.250000," +
+		"0.001000,0.002000,0.003000,3600.000000,0.000000,0.000000,0.000000,0.000000,0.000001\n",
 	"failovers.csv": `case,repeat,id,down,up,dead,held,set_s,seen_s,aided_s,planned_s,verified_s,installed_s,updated_s,last_old_s,first_new_s,cleaned_s,source,phases,plan_hash,from_exchange,routes_changed,attempts,superseded,reason,before_events_per_s,during_events_per_s,after_events_per_s
 "FORS, ""one"" link",1,1,leaf0-spine0 leaf1-spine0,,leaf0-spine0 leaf1-spine0,,-0.500000,5.000125,5.001000,5.003000,5.004000,5.007000,5.009000,5.300000,5.700000,5.710000,computed,16,sha256:0,17,42,1,false,,53.250000,0.000000,50.000000
 "FORS, ""one"" link",1,2,,leaf0-spine0,leaf1-spine0,leaf0-spine0,,,,,,,,,,,,0,,0,0,0,true,"another, ""later"" one",,,
@@ -115,7 +123,7 @@ func TestFiles(t *testing.T) {
 	}
 	for _, part := range [][2]any{
 		{got.Samples, want.Samples}, {got.Links, want.Links}, {got.Pairs, want.Pairs}, {got.Servers, want.Servers}, {got.Exchanges, want.Exchanges}, {got.Plans, want.Plans},
-		{got.Summary.Failovers(), want.Summary.Failovers()}, {got.Manifest.Seed, want.Manifest.Seed}, {got.Summary.Name, want.Summary.Name},
+		{got.Summary.Failovers(), want.Summary.Failovers()}, {got.Summary.Loads(), want.Summary.Loads()}, {got.Manifest.Seed, want.Manifest.Seed}, {got.Summary.Name, want.Summary.Name},
 	} {
 		expect.Equal(t, part[0], part[1], "read")
 	}
@@ -132,7 +140,7 @@ func TestFiles(t *testing.T) {
 // Files that nobody needs are not made.
 func TestFewFiles(t *testing.T) {
 	run := whole()
-	run.Pairs, run.Servers, run.Exchanges, run.Plans, run.Summary.Cases = nil, nil, nil, nil, run.Summary.Cases[:1]
+	run.Pairs, run.Servers, run.Exchanges, run.Plans, run.Summary.Cases = nil, nil, nil, nil, []results.Case{{}}
 	dir := save(t, run)
 	entries, err := os.ReadDir(dir)
 	expect.True(t, err == nil && len(entries) == 4, "%d files, %v; want the four and nothing left over", len(entries), err)
@@ -202,6 +210,7 @@ func TestReadRefuses(t *testing.T) {
 		{failovers, strings.Replace(files[failovers], "5.009000", "5.019000", 1), "line 2: row 1 is not what summary.json says"},
 		{failovers, strings.Replace(files[failovers], ",true,", ",maybe,", 1), "line 3: row 2 is not what summary.json says"},
 		{failovers, strings.Replace(files[failovers], "one\",,,\n", "one\",,", 1), "was cut off there"},
+		{"loads.csv", strings.Replace(files["loads.csv"], ",7,2,3,", ",7,1,4,", 1), "loads.csv: line 2: row 1 is not what summary.json says"},
 		{failovers, head(failovers), "row 1 is not what summary.json says"},
 		{failovers, files[failovers] + files[failovers], "row 3 is not what summary.json says"},
 	} {
@@ -212,8 +221,10 @@ func TestReadRefuses(t *testing.T) {
 		fails(t, tt.file, err, tt.want)
 	}
 	dir := save(t, whole())
-	expect.Must(t, os.Remove(filepath.Join(dir, failovers)))
-	expect.OK(t, expect.Err(store.Read(dir)), "without the file of fail-overs")
+	for _, name := range []string{failovers, "loads.csv"} {
+		expect.Must(t, os.Remove(filepath.Join(dir, name)))
+		expect.OK(t, expect.Err(store.Read(dir)), "without %s", name)
+	}
 	put(t, dir, "trace.csv", head("trace.csv")+"a,0,3,rest,0.1,0.2,7,,,\n")
 	fails(t, "a span", store.ReadTrace(dir, func(results.Span) {}), `trace.csv: line 2: what: "rest" is none of [exchange send`)
 	if _, err := store.Read(t.TempDir()); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "it is not a directory of results") {
@@ -225,7 +236,7 @@ func TestReadRefuses(t *testing.T) {
 // people, too, and what is written again has the columns that were read.
 func TestOtherColumns(t *testing.T) {
 	dir := save(t, whole())
-	drops := map[string]string{"samples.csv": "late", "links.csv": "planned_bytes", "pairs.csv": "resent", "exchanges.csv": "repeat", "failovers.csv": "phases"}
+	drops := map[string]string{"samples.csv": "late", "links.csv": "planned_bytes", "pairs.csv": "resent", "exchanges.csv": "repeat", "failovers.csv": "phases", "loads.csv": "share"}
 	for name, drop := range drops {
 		put(t, dir, name, other(t, files[name], drop))
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/builder/load"
 	"evbench/results"
 	"evbench/site/hdf5"
 	"evbench/testing/expect"
@@ -39,6 +40,7 @@ var (
 		Name: sample.Case, Mode: "synchronised", Routing: "pinned", Failures: []string{"leaf0-spine0", "leaf1-spine1"}, PlanHash: "sha256:0",
 		Rates: results.Rates{EventsPerSec: results.Stat{Min: 1, Mean: 2, Median: 2.5, Max: 3}, GoodputBitPerSec: results.Stat{Max: 1e9},
 			Phases: 16, PredictedEfficiency: 0.9375}, Valid: true, Reasons: []string{}, Warnings: []string{"odd"}, Failover: "fors",
+		Offered: &results.Offered{Load: "10 kHz", Offered: 12, Complete: 7, Incomplete: 2, Refused: 3, Latency: load.Quantiles{P99: .125}},
 		Failovers: []results.Failover{
 			{ID: 1, Down: []string{"leaf0-spine0"}, Dead: []string{"leaf0-spine0", "leaf1-spine1"}, FailoverTimes: results.FailoverTimes{SeenSec: &seen}, Source: "computed", Phases: 16, From: 57},
 			{ID: 2, Up: []string{"leaf0-spine0"}, Dead: []string{"leaf1-spine1"}, Superseded: true, Reason: "another"},
@@ -196,7 +198,7 @@ func TestDump(t *testing.T) {
 		want []string
 	}{
 		{[]string{"-H"}, []string{
-			`DATASET "samples"`, `DATASET "links"`, `DATASET "pairs"`, `DATASET "exchanges"`, `DATASET "failovers"`, `DATASET "summary"`, `DATASET "summary.json"`, `DATASET "manifest.json"`, `GROUP "plans"`,
+			`DATASET "samples"`, `DATASET "links"`, `DATASET "pairs"`, `DATASET "exchanges"`, `DATASET "failovers"`, `DATASET "loads"`, `DATASET "summary"`, `DATASET "summary.json"`, `DATASET "manifest.json"`, `GROUP "plans"`,
 			`H5T_STD_U64LE "event_size_byte";`, `H5T_IEEE_F64LE "t_s";`, `"planned_bytes";`, "( 2 ) / ( H5S_UNLIMITED )",
 		}},
 		{[]string{"-a", "/schema"}, []string{`"evbench/results/1"`}},
@@ -209,6 +211,8 @@ func TestDump(t *testing.T) {
 		{[]string{"-a", "/pairs/units"}, []string{`"bytes",`, `"byte"`, `"seconds",`, `"s"`}},
 		{[]string{"-y", "-w", "0", "-d", "/summary"}, []string{`"leaf0-spine0; leaf1-spine1",`, "0.9375,", "16,", `"odd"`}},
 		{[]string{"-y", "-w", "0", "-d", "/failovers"}, []string{`"leaf0-spine0 leaf1-spine1",`, "5.00012,", "nan,", `"computed",`, "57,", `"another"`}},
+		{[]string{"-y", "-w", "0", "-d", "/loads"}, []string{`"10 kHz",`, "12,", "0.125,"}},
+		{[]string{"-a", "/loads/units"}, []string{`"offered",`, `"event"`, `"latency_s_p99",`, `"s"`}},
 		{[]string{"-a", "/failovers/units"}, []string{`"seen_s",`, `"s"`, `"from_exchange",`, `"exchange"`}},
 		{[]string{"-d", "/plans/größer%2Fals: 3 %25"}, []string{"# evbench plan 1"}},
 	} {

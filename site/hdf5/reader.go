@@ -100,8 +100,10 @@ func (r reader) run() (run *results.Run, err error) {
 			err = r.table(run, t, t.Field(run))
 		}
 	}
-	if err == nil && r.file.LinkExists(results.Failovers.Name) {
-		err = r.table(run, results.Failovers, reflect.Value{}) // the summary says the rest
+	for _, t := range results.Derived {
+		if err == nil && r.file.LinkExists(t.Name) {
+			err = r.table(run, t, reflect.Value{}) // the summary says the rest
+		}
 	}
 	if err == nil {
 		run.Plans, err = r.plans()
@@ -130,7 +132,7 @@ func (r reader) table(run *results.Run, t *results.Table, rows reflect.Value) er
 	if err != nil {
 		return fmt.Errorf("/%s: %w", t.Name, err)
 	}
-	if rows.IsValid() || form.Other == nil || len(form.Other) == len(run.Summary.Failovers()) {
+	if rows.IsValid() || form.Other == nil || len(form.Other) == run.Summary.Rows(t).Len() {
 		run.SetForm(t, form)
 	}
 	return nil

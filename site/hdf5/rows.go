@@ -74,7 +74,7 @@ func newRows(f results.Form) *rows {
 }
 
 // rowsOf makes rows of a slice.
-func rowsOf[T any](f results.Form, list []T) *rows {
+func rowsOf(f results.Form, list any) *rows {
 	x := newRows(f)
 	for _, row := range reflect.ValueOf(list).Seq2() {
 		x.add(row)

@@ -81,8 +81,10 @@ func (r *Rows) save(file *hdf5.File, run *results.Run) error {
 	if err == nil {
 		err = writeTable(file, rowsOf(results.Form{Table: results.Cases}, run.Summary.Cases))
 	}
-	if failovers := run.Summary.Failovers(); err == nil && len(failovers) > 0 {
-		err = writeTable(file, rowsOf(run.Forms.Of(results.Failovers), failovers))
+	for _, t := range results.Derived {
+		if rows := run.Summary.Rows(t); err == nil && rows.Len() > 0 {
+			err = writeTable(file, rowsOf(run.Forms.Of(t), rows.Interface()))
+		}
 	}
 	if err == nil {
 		err = writeDocument(file, summaryName, run.Summary.Write)
