@@ -28,7 +28,7 @@ func offered(s *scenario.Scenario, c scenario.Case, efficiency float64) (load.Lo
 	}
 	l.Rate = rate
 	if events, room := builder.RolesOf(s.Tree).Events(), l.Room(int(s.Event.Fragment)); room < uint64(events) {
-		return l, 0, fmt.Errorf("load: a buffer of %s holds %d fragments of %s; an exchange takes %d of each source", l.Size(), room, s.Event.Fragment, events)
+		return l, 0, fmt.Errorf("load: the buffer holds %d fragments of %s; an exchange takes %d of each source", room, s.Event.Fragment, events)
 	}
 	return l, efficiency, nil
 }

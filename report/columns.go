@@ -126,11 +126,20 @@ func offeredCell(c results.Case) Cell {
 	return Cell{Text: load.RateText(c.Offered.RatePerSec), Value: strconv.FormatFloat(c.Offered.RatePerSec, 'g', -1, 64), Title: c.Offered.Load}
 }
 
+// fills reports whether the buffers hold what the network does not take, so that there is no dead time yet.
+func fills(c results.Case) bool {
+	return c.Offered != nil && c.Offered.Filling && c.Offered.Refused == 0
+}
+
 func deadTimeCell(c results.Case) Cell {
 	if c.Offered == nil {
 		return Cell{Text: none}
 	}
-	return Cell{Text: fmt.Sprintf("%.2g %%", 100*c.Offered.Dead()), Value: strconv.FormatFloat(c.Offered.Dead(), 'g', -1, 64)}
+	text := fmt.Sprintf("%.2g %%", 100*c.Offered.Dead())
+	if fills(c) {
+		text = "fills"
+	}
+	return Cell{Text: text, Value: strconv.FormatFloat(c.Offered.Dead(), 'g', -1, 64)}
 }
 
 func latencyCell(c results.Case) Cell {

@@ -34,6 +34,9 @@ func explained(cases []results.Case, columns []show.Column) string {
 	if slices.ContainsFunc(cases, func(c results.Case) bool { return c.Estimate != nil && c.Estimate.Over == results.OverExchanges }) {
 		text += " *: too few rounds, the interval is over exchanges."
 	}
+	if slices.ContainsFunc(cases, fills) {
+		text += " fills: more and more events wait in the buffers."
+	}
 	if slices.ContainsFunc(cases, func(c results.Case) bool { return c.EventsLost+c.EventsDuplicate > 0 }) {
 		text += " lost: events lost/duplicate."
 	}

@@ -309,6 +309,10 @@ func TestAnswerOfLoads(t *testing.T) {
 			[]results.Case{loadOf("a", 100, .2, .2, 0), loadOf("b", 300, .6, .6, 0), loadOf("c", 600, 1.2, 1, 167), loadOf("d", 200, .4, .4, 0)}, 0,
 			"BAD: “c” takes 83 % of 600 Hz: 17 % dead time, 17 % predicted.",
 		},
+		{
+			[]results.Case{loadOf("a", 100, .2, .2, 0), fills, loadOf("c", 300, .6, .6, 0), loadOf("d", 200, .4, .4, 0)}, 0,
+			"NOT KNOWN: “low” takes all of 1.2 kHz, p99.9 12 ms; more and more events wait in the buffers: take a longer --duration, or --find-rate.",
+		},
 	} {
 		ratios, spread := make([]float64, len(tt.cases)), make([]float64, len(tt.cases))
 		for i, c := range tt.cases {

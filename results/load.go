@@ -87,8 +87,8 @@ func (r *reading) loaded() (out []int) {
 	return out
 }
 
-// offers states what became of the events that were offered to cases: of many, where the first refuses some, and the
-// most that is taken whole.
+// offers states what became of the events that were offered to cases: of many, where the first refuses some, or fills its
+// buffers, and the most that is taken whole.
 func (r *reading) offers(of []int) []answer.Finding {
 	by := func(i, j int) int { return cmp.Compare(r.cases[i].Offered.RatePerSec, r.cases[j].Offered.RatePerSec) }
 	of = slices.SortedFunc(slices.Values(of), by)
@@ -100,7 +100,11 @@ func (r *reading) offers(of []int) []answer.Finding {
 	if first := slices.IndexFunc(of, refuses); first >= 0 {
 		out = append(out, r.takes(of[first]))
 	}
-	if whole := slices.DeleteFunc(slices.Clone(of), refuses); len(whole) > 0 {
+	fills := func(i int) bool { return !refuses(i) && r.cases[i].Offered.Filling }
+	if first := slices.IndexFunc(of, fills); first >= 0 && len(out) == 0 {
+		out = append(out, r.takes(of[first]))
+	}
+	if whole := slices.DeleteFunc(slices.Clone(of), func(i int) bool { return refuses(i) || fills(i) }); len(whole) > 0 {
 		out = append(out, r.takes(whole[len(whole)-1]))
 	}
 	return append(out, answer.Finding{Text: fmt.Sprintf("the table has all %d loads", len(of))})

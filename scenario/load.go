@@ -22,13 +22,23 @@ func loadFields(l *load.Load, slow *string) group {
 		{"rate", offeredRate(l), "events that happen in a second, of all servers together, such as 10kHz; or a share of what the healthy network carries, such as 80%"},
 		{"arrival", choice(&l.Arrival, "arrival", load.Arrivals()...), "how they follow each other"},
 		{"burst", whole(&l.Burst, 1, 1_000_000), "events at once, of arrival bursts"},
-		{"buffer", size(&l.Buffer, minFragment, 1<<50), "of each source, for fragments of events that are not built"},
+		{"buffer", sourceBuffer(l), "of each source, for fragments of events that are not built: bytes, or a number such as 40 fragments"},
 		{"builder_buffer", size(&l.Builder, minFragment, 1<<50), "of each builder, for events that are not built; unsynchronised"},
 		{"build", lasts(&l.Build, time.Microsecond, maxTimeout), "that a builder works on each complete event; unsynchronised"},
 		{"slow", word(slow), "builders that take twice as long, such as server3"},
 		{"incomplete", lasts(&l.After, time.Millisecond, maxTimeout), "after which an event is closed without the fragments that are missing; unsynchronised"},
 		{"lost", lostServers(&l.GoesOn), "what a lost server does to the run: it ends it, or the case goes on without the server"},
 	}
+}
+
+func sourceBuffer(l *load.Load) value {
+	return to(new(string), withUnit("GiB", "MiB", "KiB", "GB", "MB", "kB", "B", "fragments"), func(text string) (_ string, err error) {
+		l.Buffer, l.Held, err = load.ParseBuffer(text)
+		if err == nil && l.Held == 0 && (l.Buffer < minFragment || l.Buffer > 1<<50) {
+			err = fmt.Errorf("%s: must be %s to %s", text, unit.Bytes(minFragment), unit.Bytes(1<<50))
+		}
+		return text, err
+	})
 }
 
 func lostServers(goesOn *bool) value {

@@ -35,6 +35,7 @@ type Load struct {
 	Arrival string     `json:",omitempty"`
 	Burst   int        `json:",omitempty"` // events at once, of Bursts
 	Buffer  unit.Bytes `json:",omitempty"` // of a source, for fragments of events that are not built; 0: defaultBuffer
+	Held    uint64     `json:",omitempty"` // the same as a number of fragments of the mean size; 0: Buffer says it
 	// After is how long after its first request an event is closed without the fragments that are missing; 0: never.
 	After time.Duration `json:",omitempty"`
 	// Builder is the buffer of a builder, for events that it has been assigned and that are not built; 0: no limit, or
@@ -54,11 +55,22 @@ const defaultBuffer = 64 * unit.Bytes(1<<20)
 
 // Room returns how many fragments of a mean size in bytes the buffer of a source holds.
 func (l Load) Room(fragment int) uint64 {
-	return uint64(l.Size()) / uint64(max(1, fragment))
+	return cmp.Or(l.Held, uint64(cmp.Or(l.Buffer, defaultBuffer))/uint64(max(1, fragment)))
 }
 
-// Size is how many bytes the buffer of a source holds.
-func (l Load) Size() unit.Bytes { return cmp.Or(l.Buffer, defaultBuffer) }
+// ParseBuffer reads the buffer of a source: bytes, "64MiB", or as many fragments of the mean size, "40 fragments", which
+// is as long in time at any link rate where fragments are given by the length of a phase.
+func ParseBuffer(text string) (bytes unit.Bytes, held uint64, err error) {
+	if count, ok := strings.CutSuffix(text, "fragments"); ok {
+		held, err = strconv.ParseUint(strings.TrimSpace(count), 10, 40)
+		if err != nil || held == 0 {
+			return 0, 0, fmt.Errorf("%q: write bytes, such as 64MiB, or a number of fragments, such as 40 fragments", text)
+		}
+		return 0, held, nil
+	}
+	bytes, err = unit.ParseBytes(text)
+	return bytes, 0, err
+}
 
 // Builds is how long the builder at a position works on an event.
 func (l Load) Builds(server int) time.Duration {
