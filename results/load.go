@@ -69,7 +69,9 @@ func (o Offered) Taken() float64 {
 	return float64(o.Complete) / float64(o.Offered)
 }
 
-// Dead is the share of the time in which events were refused.
+// Dead is the share of the time in which events find no room: that of the events refused. Of a clock without order it
+// is the share of the time for which the buffers are full; a periodic clock may find them full for longer, between two
+// of its events, and lose none.
 func (o Offered) Dead() float64 {
 	if o.Offered == 0 {
 		return 0

@@ -182,9 +182,3 @@ func verdictOf(c Case, cases []Case, group []int, slow bool) string {
 }
 
 func (c Case) equals(other Case) bool { return slices.Contains(c.Equal, other.Name) }
-
-// Open lists the names of the cases that are compared and unresolved.
-func Open(cases []Case) []string {
-	open := lists.Filter(cases, func(c Case) bool { return c.Compared && c.Verdict == Unresolved })
-	return lists.Map(open, func(c Case) string { return c.Name })
-}

@@ -76,7 +76,8 @@ func TestTrigger(t *testing.T) {
 		expect.Equal(t, []uint64{x.Accepted, x.Refused}, []uint64{accepted, refused}, "%v: accepted, refused", l)
 		expect.True(t, (x.Times > 0) == (refused > 0) && (x.Longest > 0) == (refused > 0) && x.Times <= refused, "%v: %+v", l, x.Counts)
 		if l.Rate > 1000 { // more than the network builds: dead time = 1 − bound/offered
-			expect.True(t, math.Abs(x.Dead()-(1-1000/l.Rate)) < .02, "%v: dead %v", l, x.Dead())
+			dead := float64(x.Refused) / float64(x.Accepted+x.Refused)
+			expect.True(t, math.Abs(dead-(1-1000/l.Rate)) < .02, "%v: dead %v", l, dead)
 		}
 		if l.Arrival == "" && l.Rate < 1000 {
 			expect.Equal(t, x.Refused, uint64(0), "%v", l)

@@ -61,16 +61,6 @@ func (c *Counts) Add(o Counts) {
 	}
 }
 
-// Dead is the share of the time in which events find no room: that of the events refused. Of a clock without order it
-// is the share of the time for which the buffers are full; a periodic clock may find them full for longer, between two
-// of its events, and lose none.
-func (c Counts) Dead() float64 {
-	if c.Refused == 0 {
-		return 0
-	}
-	return float64(c.Refused) / float64(c.Accepted+c.Refused)
-}
-
 // Options of a Trigger.
 type Options struct {
 	Clock *Clock

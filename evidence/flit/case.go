@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/evidence/loadcurve"
 	"evbench/model/credit"
 	"evbench/site/network"
 )
@@ -166,7 +167,7 @@ func parseCall(s string) (name string, args []int, err error) {
 	return m[1], args, nil
 }
 
-func pattern(traffic string, hosts int) (p credit.Pattern, packets int64, err error) {
+func pattern(traffic string, hosts int) (p loadcurve.Pattern, packets int64, err error) {
 	name, args, err := parseCall(traffic)
 	if err != nil {
 		return nil, 0, err
@@ -180,22 +181,22 @@ func pattern(traffic string, hosts int) (p credit.Pattern, packets int64, err er
 	}
 	switch name {
 	case "uniform":
-		return credit.Uniform(hosts), 1, nil
+		return loadcurve.Uniform(hosts), 1, nil
 	case "shift":
-		return credit.Shift(hosts, first), 1, nil
+		return loadcurve.Shift(hosts, first), 1, nil
 	case "shiftseq":
-		return credit.ShiftSequence(hosts, second), int64(first), nil
+		return loadcurve.ShiftSequence(hosts, second), int64(first), nil
 	case "randmsg":
-		return credit.Others(hosts), int64(first), nil
+		return loadcurve.Others(hosts), int64(first), nil
 	case "random":
-		return credit.Others(hosts), 0, nil
+		return loadcurve.Others(hosts), 0, nil
 	case "linshift":
 		if len(args) < 2 {
 			second = first
 		}
-		return credit.ShiftSequence(hosts, second), 0, nil
+		return loadcurve.ShiftSequence(hosts, second), 0, nil
 	case "randshift":
-		return credit.RandomShifts(hosts, uint64(first)), 0, nil
+		return loadcurve.RandomShifts(hosts, uint64(first)), 0, nil
 	}
 	return nil, 0, fmt.Errorf("%q: it is not known", traffic)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"evbench/evidence/loadcurve"
 	"evbench/model/credit"
 	"evbench/results"
 )
@@ -205,7 +206,7 @@ func (c Case) expected() float64 {
 	offered := c.number("offered")
 	if c.paused() {
 		flits := float64(c.int("msg_packets") * c.int("packet_flits"))
-		return 1 / (1/offered - float64(credit.FDR().Host.Generate)/(flits*float64(credit.FDRFlit)))
+		return 1 / (1/offered - float64(loadcurve.FDR().Host.Generate)/(flits*float64(loadcurve.FDRFlit)))
 	}
 	return offered
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"evbench/evidence/loadcurve"
 	"evbench/internal/lists"
 	"evbench/internal/parallel"
 	"evbench/model/credit"
@@ -104,7 +105,7 @@ func simulate(c Case) (*Result, error) {
 	return runOMNeT(c, n)
 }
 
-func engine(c Case, n *network.Network, w *credit.Wires, p credit.Params, t *credit.Traffic) (*credit.Engine, error) {
+func engine(c Case, n *network.Network, w *credit.Wires, p credit.Params, t *loadcurve.Traffic) (*credit.Engine, error) {
 	r, err := routes(c["routing"], n, w)
 	if err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func engine(c Case, n *network.Network, w *credit.Wires, p credit.Params, t *cre
 // runBookSim has input-queued switches with one FIFO an input, times in cycles. A host's flits are
 // at a switch a cycle earlier than a switch's, and flits for a host leave there a cycle later.
 func runBookSim(c Case, n *network.Network) (*Result, error) {
-	w := credit.NewWires(n, 1, 1)
+	w := loadcurve.NewWires(n, 1, 1)
 	for l := range w.Wire {
 		switch hosts := int32(w.Hosts); {
 		case w.From[l] < hosts:
@@ -131,7 +132,7 @@ func runBookSim(c Case, n *network.Network) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &credit.Traffic{Pattern: credit.Repeat(pat, packets, n.Hosts()), Flits: int64(p.Packet), Every: 1}
+	t := &loadcurve.Traffic{Pattern: loadcurve.Repeat(pat, packets, n.Hosts()), Flits: int64(p.Packet), Every: 1}
 	from, until := credit.Time(c.int("warmup_cycles")), credit.Time(math.MaxInt64/8)
 	if c["offered"] == "batch" {
 		t.Count = packets * int64(n.Hosts()-1)
@@ -172,16 +173,16 @@ func booksimParams(c Case) credit.Params {
 
 // runOMNeT has a queue per output, cut-through, times in picoseconds, flits of 64 bytes.
 func runOMNeT(c Case, n *network.Network) (*Result, error) {
-	const ns, flit = 1000, credit.FDRFlit
-	w := credit.NewWires(n, flit, 0)
-	p := credit.FDR()
+	const ns, flit = 1000, loadcurve.FDRFlit
+	w := loadcurve.NewWires(n, flit, 0)
+	p := loadcurve.FDR()
 	p.Packet, p.Lanes, p.Buffer = c.int("packet_flits"), max(1, c.int("vls")), c.int("buf_flits")
 	p.Reads = c.int("max_parallel_reads")
 	pat, _, err := pattern(c["traffic"], n.Hosts())
 	if err != nil {
 		return nil, err
 	}
-	t := &credit.Traffic{Pattern: pat, Flits: int64(c.int("msg_packets") * p.Packet), Early: p.Host.Generate}
+	t := &loadcurve.Traffic{Pattern: pat, Flits: int64(c.int("msg_packets") * p.Packet), Early: p.Host.Generate}
 	if offered := c.number("offered"); c["injection"] == "genrate" {
 		p.Host.Generate = credit.Time(float64(flit) / offered)
 	} else if offered < 1 {

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/builder/modes"
+	"evbench/internal/lists"
 	"evbench/internal/proc"
 	"evbench/internal/programs"
 	"evbench/results"
@@ -243,13 +244,19 @@ func because(o Outcome, sum results.Summary) string {
 			out = append(out, c.Name+" is invalid ("+strings.Join(c.Reasons, "; ")+")")
 		}
 	}
-	if open := results.Open(sum.Cases); len(open) > 0 {
+	if open := unresolved(sum.Cases); len(open) > 0 {
 		out = append(out, "unresolved: "+strings.Join(open, ", "))
 	}
 	if len(out) == 0 {
 		return o.Said
 	}
 	return strings.Join(out, "; ")
+}
+
+// unresolved names the compared cases without an order.
+func unresolved(cases []results.Case) []string {
+	open := lists.Filter(cases, func(c results.Case) bool { return c.Compared && c.Verdict == results.Unresolved })
+	return lists.Map(open, func(c results.Case) string { return c.Name })
 }
 
 const same = 1e-6

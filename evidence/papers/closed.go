@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/evidence/loadcurve"
 	"evbench/internal/lists"
-	"evbench/model/credit"
 	"evbench/site/engines"
 	"evbench/site/engines/opensm"
 	"evbench/site/lft"
@@ -279,7 +279,7 @@ func quasiJobs(w *work) {
 		r.network, r.loads, jobs, mean, deviation = quasiSmall[1:], []float64{0.3, 1}, 4, 8, 2
 	}
 	var hosts int
-	var best [2]credit.Point // of PGFT and QFT: at full load
+	var best [2]loadcurve.Point // of PGFT and QFT: at full load
 	for i, series := range []string{"PGFT", "QFT"} {
 		on := r
 		on.network = strings.TrimSuffix(series, "FT") + r.network
@@ -300,11 +300,11 @@ func quasiJobs(w *work) {
 	}, r.setup()[1:]...) // but for the network and its pattern
 }
 
-func (r *quasiRun) jobLoads(hosts int, jobs [][]int32) []credit.Load {
-	patterns := lists.Tabulate(len(jobs), func(j int) credit.Pattern { return credit.RandomShifts(len(jobs[j]), r.seed+uint64(j)) })
-	return lists.Map(r.loads, func(offered float64) credit.Load {
+func (r *quasiRun) jobLoads(hosts int, jobs [][]int32) []loadcurve.Load {
+	patterns := lists.Tabulate(len(jobs), func(j int) loadcurve.Pattern { return loadcurve.RandomShifts(len(jobs[j]), r.seed+uint64(j)) })
+	return lists.Map(r.loads, func(offered float64) loadcurve.Load {
 		l := r.load(hosts, quasiMessage, offered)
-		l.Pattern = credit.Jobs(hosts, jobs, patterns)
+		l.Pattern = loadcurve.Jobs(hosts, jobs, patterns)
 		return l
 	})
 }

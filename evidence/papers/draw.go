@@ -31,7 +31,6 @@ const (
 	curves
 	boxes
 	byDays // X of the chart is the day of the label, Y the link
-	heat   // maps, in place of charts
 )
 
 var panels = map[string][]panel{
@@ -83,7 +82,10 @@ var panels = map[string][]panel{
 	"qft8": throughputs,
 	"qft9": throughputs,
 
-	"jobs-efi": {{kind: heat}},
+	"jobs-efi": {
+		{title: "routes on each cable, up", x: "cable", y: "routes", kind: curves, name: with(", up")},
+		{title: "routes on each cable, down", x: "cable", y: "routes", kind: curves, name: with(", down")},
+	},
 	"jobs-load": {
 		{title: "shifts without barrier", x: "placement", y: "share of the link", kind: boxes, name: with(", shifts, mean")},
 		{title: "random destinations", x: "placement", y: "share of the link", kind: boxes, name: with(", random, mean")},
@@ -169,33 +171,7 @@ func starting(prefix string) naming {
 // WriteSVG draws the figure. Numbers stated by others are beside ours, marked as such.
 func (f *Figure) WriteSVG(w io.Writer) error {
 	title := f.Name + "  " + f.Title + " (" + f.Source() + ")"
-	if p := panels[f.Name]; len(p) > 0 && p[0].kind == heat {
-		return f.heatMap(title).WriteSVG(w)
-	}
 	return figure.WriteCharts(w, title, f.charts())
-}
-
-// heatMap draws the details of a figure: a map for each series, a cell for each cable, in rows by
-// the switch at the start of the label.
-func (f *Figure) heatMap(title string) *figure.Figure {
-	var maps []figure.Heat
-	for _, r := range f.Rows {
-		if !r.Detail {
-			continue
-		}
-		if n := len(maps); n == 0 || maps[n-1].Title != r.Series {
-			maps = append(maps, figure.Heat{Title: r.Series})
-		}
-		h := &maps[len(maps)-1]
-		name, _, _ := strings.Cut(r.Label, "-")
-		row, column := len(h.Rows), 0
-		if row > 0 && h.Rows[row-1] == name {
-			row--
-			column = len(h.Cells[row])
-		}
-		h.Add(row, column, name, r.Value(Median))
-	}
-	return figure.HeatMap(title, "cable up from a switch", "switch", "routes", maps)
 }
 
 func (f *Figure) charts() []figure.Chart {

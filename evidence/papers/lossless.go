@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evbench/builder/modes"
+	"evbench/evidence/loadcurve"
 	"evbench/internal/lists"
 	"evbench/model/credit"
 	"evbench/model/sim"
@@ -227,8 +228,8 @@ const (
 
 	quasiMessage = 128 // KB
 	linkMB       = 5600
-	kilobyte     = 1024 / credit.FDRFlitBytes // flits
-	microsecond  = 1_000_000                  // picoseconds
+	kilobyte     = 1024 / loadcurve.FDRFlitBytes // flits
+	microsecond  = 1_000_000                     // picoseconds
 )
 
 const fdrSetup = "links of 5,600 MB/s, packets of 2 KB, 50 KB at an input, a queue for each output, three reads, whole packets, " +
@@ -295,20 +296,20 @@ func (r *quasiRun) setup() []string {
 	}
 }
 
-func (r *quasiRun) fabric(engine quasiEngine) *credit.Fabric {
+func (r *quasiRun) fabric(engine quasiEngine) *loadcurve.Fabric {
 	n := must(network.Parse(r.network, 0))
 	if engine.drawn {
 		n = otherPorts(n, r.seed)
 	}
-	return must(credit.NewFabric(must(engines.Compute(engine.name, n, engines.Options{Seed: r.seed}))))
+	return must(loadcurve.NewFabric(must(engines.Compute(engine.name, n, engines.Options{Seed: r.seed}))))
 }
 
-func (r *quasiRun) load(hosts, kilobytes int, offered float64) credit.Load {
-	p := credit.Others(hosts)
+func (r *quasiRun) load(hosts, kilobytes int, offered float64) loadcurve.Load {
+	p := loadcurve.Others(hosts)
 	if r.shifts {
-		p = credit.RandomShifts(hosts, r.seed)
+		p = loadcurve.RandomShifts(hosts, r.seed)
 	}
-	return credit.Load{
+	return loadcurve.Load{
 		Pattern: p, Flits: int64(kilobytes) * kilobyte, Offered: offered,
 		Warm: r.warm, Window: r.window, Seed: r.seed,
 	}
@@ -316,13 +317,13 @@ func (r *quasiRun) load(hosts, kilobytes int, offered float64) credit.Load {
 
 func (w *work) curve(r *quasiRun, engine quasiEngine) {
 	net := r.fabric(engine)
-	loads := lists.Map(r.loads, func(offered float64) credit.Load { return r.load(net.Hosts(), quasiMessage, offered) })
-	most := lists.MaxOf(must(net.Curve(w, 0, loads)), func(p credit.Point) float64 { return w.point(engine.series, p) })
+	loads := lists.Map(r.loads, func(offered float64) loadcurve.Load { return r.load(net.Hosts(), quasiMessage, offered) })
+	most := lists.MaxOf(must(net.Curve(w, 0, loads)), func(p loadcurve.Point) float64 { return w.point(engine.series, p) })
 	w.add(fmt.Sprintf("%s, most of %d hosts", engine.series, net.Hosts()), quasiMessage, "128 KB", megabyte, most)
 }
 
 // point adds throughput and latencies at a load, and returns the throughput.
-func (w *work) point(series string, p credit.Point) float64 {
+func (w *work) point(series string, p loadcurve.Point) float64 {
 	x, got := p.Offered*linkMB, p.Accepted*linkMB
 	at := strconv.FormatFloat(x, 'f', -1, 64)
 	w.add(series, x, at, megabyte, got)
@@ -352,13 +353,13 @@ func (w *work) sweeps(r *quasiRun, engine quasiEngine) {
 type quasiSweep struct {
 	name, unit string
 	values     []int
-	set        func(f *credit.Fabric, message *int, value int)
+	set        func(f *loadcurve.Fabric, message *int, value int)
 }
 
 var quasiSweeps = []quasiSweep{
-	{"message", "KB", []int{2, 8, 32, 128, 512}, func(_ *credit.Fabric, message *int, v int) { *message = v }},
-	{"buffer", "KB", []int{8, 25, 100}, func(f *credit.Fabric, _ *int, v int) { f.Params.Buffer = v * kilobyte }},
-	{"reads", "", []int{1, 36}, func(f *credit.Fabric, _ *int, v int) { f.Params.Reads = v }},
+	{"message", "KB", []int{2, 8, 32, 128, 512}, func(_ *loadcurve.Fabric, message *int, v int) { *message = v }},
+	{"buffer", "KB", []int{8, 25, 100}, func(f *loadcurve.Fabric, _ *int, v int) { f.Params.Buffer = v * kilobyte }},
+	{"reads", "", []int{1, 36}, func(f *loadcurve.Fabric, _ *int, v int) { f.Params.Reads = v }},
 }
 
 // otherPorts returns a network whose switches above the leaves have their down ports in an order

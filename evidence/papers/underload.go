@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"evbench/evidence/loadcurve"
 	"evbench/internal/lists"
-	"evbench/model/credit"
 	"evbench/site/engines"
 	"evbench/site/engines/opensm"
 	"evbench/site/lft"
@@ -55,8 +55,8 @@ func underLoad(w *work) {
 // loadShares returns the share of its link that a host receives: for permutations by packets and by
 // flows, and the same for shifts.
 func (w *work) loadShares(t *lft.Tables, permutations int, seed uint64) []float64 {
-	fabric, hosts := must(credit.NewFabric(t)), t.Net.Hosts()
-	full := credit.Load{Flits: quasiMessage * kilobyte, Offered: 1, Warm: 100 * microsecond, Window: 100 * microsecond, Seed: seed}
+	fabric, hosts := must(loadcurve.NewFabric(t)), t.Net.Hosts()
+	full := loadcurve.Load{Flits: quasiMessage * kilobyte, Offered: 1, Warm: 100 * microsecond, Window: 100 * microsecond, Seed: seed}
 	drawn, sum := lft.Permutations(permutations, seed), 0.0
 	for phase := range permutations {
 		to := make([]int32, hosts)
@@ -66,10 +66,10 @@ func (w *work) loadShares(t *lft.Tables, permutations int, seed uint64) []float6
 				to[h] = int32(h)
 			}
 		}
-		full.Pattern = credit.Permutation(to)
+		full.Pattern = loadcurve.Permutation(to)
 		sum += must(fabric.Run(w, full)).Accepted / float64(permutations)
 	}
-	full.Pattern = credit.RandomShifts(hosts, seed)
+	full.Pattern = loadcurve.RandomShifts(hosts, seed)
 	return []float64{
 		sum, lft.Congest(t, drawn).Throughput,
 		must(fabric.Run(w, full)).Accepted, lft.Congest(t, lft.Shifts(hosts)).Throughput,
@@ -121,12 +121,12 @@ func (w *work) ofJobs(r quasiRun, n *network.Network, jobs [][]int32, without op
 	p.Jobs = lists.Map(jobs, func(job []int32) []network.Node {
 		return lists.Map(job, func(h int32) network.Node { return network.Node(h) })
 	})
-	others := lists.Map(jobs, func(job []int32) credit.Pattern { return credit.Others(len(job)) })
+	others := lists.Map(jobs, func(job []int32) loadcurve.Pattern { return loadcurve.Others(len(job)) })
 	t := must(opensm.Jobs(n, p, 0))
-	fabric := must(credit.NewFabric(t))
+	fabric := must(loadcurve.NewFabric(t))
 	full := r.jobLoads(n.Hosts(), jobs)[0]
 	shifts := must(fabric.Run(w, full))
-	full.Pattern = credit.Jobs(n.Hosts(), jobs, others)
+	full.Pattern = loadcurve.Jobs(n.Hosts(), jobs, others)
 	random := must(fabric.Run(w, full))
 	return []float64{shifts.Accepted, shifts.Worst, random.Accepted, random.Worst, float64(opensm.Index(t, p.Jobs).Max)}
 }
@@ -185,34 +185,34 @@ func jobsEFI(w *work) {
 		w.add(l.Routing, 1, "unused there", "cables", float64(l.Unused))
 	}
 	w.tell("%d random placements", draws)
-	d := jobs.Draws{Sizes: []int{60, 60, 60}, Seed: w.Seed, Draws: draws}
-	check(d.Place(w, n, jobs.AllWays))
+	d := jobDraws{sizes: []int{60, 60, 60}, seed: w.Seed, draws: draws}
+	check(d.place(w, n, allWays))
 	for x, of := range []struct {
 		label, unit string
-		values      func(jobs.Distribution) []float64
+		values      func(distribution) []float64
 	}{
-		{"random", "routes", func(d jobs.Distribution) []float64 {
-			return lists.Map(d.Max, func(m int64) float64 { return float64(m) })
+		{"random", "routes", func(d distribution) []float64 {
+			return lists.Map(d.most, func(m int64) float64 { return float64(m) })
 		}},
-		{"to a leaf", "%", func(d jobs.Distribution) []float64 { return []float64{100 * float64(d.ToLeaf) / float64(draws)} }},
-		{"spread", "cables", func(d jobs.Distribution) []float64 { return []float64{d.Spread} }},
+		{"to a leaf", "%", func(d distribution) []float64 { return []float64{100 * float64(d.toLeaf) / float64(draws)} }},
+		{"spread", "cables", func(d distribution) []float64 { return []float64{d.spread} }},
 	} {
-		for _, way := range d.Routings {
-			w.add(strings.TrimPrefix(way.Routing, "sar "), float64(2+x), of.label, of.unit, of.values(way)...)
+		for _, way := range d.routings {
+			w.add(strings.TrimPrefix(way.routing, "sar "), float64(2+x), of.label, of.unit, of.values(way)...)
 		}
 	}
-	w.heat(r, r.Edges(n))
+	w.heat(r, edgesOf(r, n))
 }
 
-func (f *Figure) heat(r *jobs.Routed, edges []jobs.Edge) {
+func (f *Figure) heat(r *jobs.Routed, edges []edge) {
 	for _, up := range []bool{true, false} {
 		for i, l := range r.Routings {
-			name, of := l.Routing+", down", func(e jobs.Edge) int64 { return e.Down[i] }
+			name, of := l.Routing+", down", func(e edge) int64 { return e.down[i] }
 			if up {
-				name, of = l.Routing+", up", func(e jobs.Edge) int64 { return e.Up[i] }
+				name, of = l.Routing+", up", func(e edge) int64 { return e.up[i] }
 			}
 			for k, e := range edges {
-				f.add(name, float64(k), e.Low+"-"+e.High, "routes", float64(of(e))).Detail = true
+				f.add(name, float64(k), e.low+"-"+e.high, "routes", float64(of(e))).Detail = true
 			}
 		}
 	}

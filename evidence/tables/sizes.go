@@ -47,9 +47,9 @@ func SizesTable(run Run, t *topology.Tree, seed uint64) (*answer.Table, error) {
 		fmt.Sprintf("×2 to ×4: windows of so many exchanges back to back, whole fragments, up to %d servers", windowServers),
 		fmt.Sprintf("sizes: uniform50 ±50 %%, exponential, log-normal σ 1, source-event log-normal σ 1/2 of each, fanout8 to 8 others, equal-ports ±50 %% scaled to equal loads of ports; mean %d bytes", meanSize),
 	}, Columns: []answer.Column{
-		answer.Col("dead", "dead_links", 0), answer.Col("sizes", "sizes", 0), answer.Col("bound by", "bound_by", 0),
-		answer.Col("phases", "phases_ratio", 3), answer.Col("planned", "planned_ratio", 3), answer.Col("pieces", "pieces_per_fragment", 2),
-		answer.Col("×2", "window2_ratio", 3), answer.Col("×3", "window3_ratio", 3), answer.Col("×4", "window4_ratio", 3),
+		col("dead", "dead_links", 0), col("sizes", "sizes", 0), col("bound by", "bound_by", 0),
+		col("phases", "phases_ratio", 3), col("planned", "planned_ratio", 3), col("pieces", "pieces_per_fragment", 2),
+		col("×2", "window2_ratio", 3), col("×3", "window3_ratio", 3), col("×4", "window4_ratio", 3),
 	}}
 	trees, fors := map[int]*topology.Tree{}, map[int]func() (*scheduler.Schedule, error){}
 	var numbers []int // of dead links

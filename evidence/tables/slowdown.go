@@ -91,7 +91,7 @@ func countMeasure(healthy *topology.Tree, _ uint64) func(*topology.Tree, *Slowdo
 
 func routedMeasure(healthy *topology.Tree, seed uint64) func(*topology.Tree, *SlowdownRow) error {
 	leaf := healthy.LeafOfRanks()
-	shift, optimal := survey.NewOrder(scheduler.LinearShift(healthy)), survey.NewOrder(scheduler.BandwidthOptimal(healthy))
+	shift, optimal := survey.NewOrder(scheduler.LinearShift(healthy)), scheduler.BandwidthOptimal(healthy)
 	return func(t *topology.Tree, row *SlowdownRow) error {
 		tables, err := plan.Tables(nil, t, routing.MinHop)
 		if err != nil {

@@ -158,13 +158,13 @@ func SprayingTable(o SprayingOptions, figures []SprayingFigure) *answer.Table {
 		"early: of all bytes, those that came before some sent earlier; held: the most that a server kept until these came",
 		"half, p99: within which half and 99 % of the events were built",
 	}, Columns: []answer.Column{
-		answer.Col("dead", "dead_links", 0), answer.Col("buffer", "buffer_packets", 0), answer.Col("lanes", "lanes", 0),
-		answer.Col("way", "way", 0), answer.Col("draws", "draws", 0),
-		answer.Col("share", "share", 3), answer.Col("from", "share_min", 3), answer.Col("to", "share_max", 3),
-		answer.Col("in phases", "share_in_phases", 3),
-		answer.Col("least", "least_server", 3), answer.Col("most", "most_server", 3),
-		answer.Col("early %", "early_percent", 1), answer.Col("held KiB", "held_kib", 0),
-		answer.Col("half ms", "half_ms", 3), answer.Col("p99 ms", "p99_ms", 3),
+		col("dead", "dead_links", 0), col("buffer", "buffer_packets", 0), col("lanes", "lanes", 0),
+		col("way", "way", 0), col("draws", "draws", 0),
+		col("share", "share", 3), col("from", "share_min", 3), col("to", "share_max", 3),
+		col("in phases", "share_in_phases", 3),
+		col("least", "least_server", 3), col("most", "most_server", 3),
+		col("early %", "early_percent", 1), col("held KiB", "held_kib", 0),
+		col("half ms", "half_ms", 3), col("p99 ms", "p99_ms", 3),
 	}}
 	for _, f := range figures {
 		var phases any

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"evbench/internal/coloring"
-	"evbench/study/survey"
+	"evbench/scheduler"
 	"evbench/topology"
 )
 
@@ -24,9 +24,18 @@ type spread struct {
 
 func newSpread(t *topology.Tree) *spread { return &spread{tree: t, known: map[string]int{}} }
 
-func (s *spread) duration(o *survey.Order, leaf []int) int {
+func (s *spread) duration(o *scheduler.Schedule, leaf []int) int {
+	phases := make([][][2]int, o.Phases)
+	for src := range o.Ranks {
+		for dst := range o.Ranks {
+			if a, b := leaf[src], leaf[dst]; a != b && o.Meets(src, dst) {
+				p, _ := o.At(src, dst)
+				phases[p] = append(phases[p], [2]int{a, b})
+			}
+		}
+	}
 	sum := 0
-	for edges := range o.Phases(leaf) {
+	for _, edges := range phases {
 		sum += max(1, s.load(edges))
 	}
 	return sum

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 
+	"evbench/internal/answer"
 	"evbench/internal/lists"
 	"evbench/model/sweep"
 	"evbench/scheduler"
@@ -148,4 +149,8 @@ func FaultAdaptivePhases(t *topology.Tree) int {
 		most = max(most, ceilDiv(n*(s-n), max(1, len(t.AliveSpines(l)))))
 	}
 	return most
+}
+
+func col(title, name string, digits int) answer.Column {
+	return answer.Column{Title: title, Name: name, Digits: digits}
 }

@@ -76,10 +76,10 @@ func TokensTable(run Run, t *topology.Tree, seed uint64) (*answer.Table, error) 
 		"stragglers: one message in 1000 late by five mean fragments",
 		"sizes: uniform10 ±10 %, uniform50 ±50 %, exponential; source50 ±50 % by source; fragment: how long the mean takes on a link",
 	}, Columns: []answer.Column{
-		answer.Col("dead", "dead_links", 0), answer.Col("sizes", "sizes", 0), answer.Col("fragment ms", "fragment_ms", 1),
-		answer.Col("phases", "phases_ratio", 3), answer.Col("FORS", "fors_order_ratio", 3), answer.Col("planned", "planned_ratio", 3),
-		answer.Col("ports only", "ports_only_ratio", 3),
-		answer.Col("stragglers: phases", "phases_stragglers_ratio", 3), answer.Col("planned", "planned_stragglers_ratio", 3),
+		col("dead", "dead_links", 0), col("sizes", "sizes", 0), col("fragment ms", "fragment_ms", 1),
+		col("phases", "phases_ratio", 3), col("FORS", "fors_order_ratio", 3), col("planned", "planned_ratio", 3),
+		col("ports only", "ports_only_ratio", 3),
+		col("stragglers: phases", "phases_stragglers_ratio", 3), col("planned", "planned_stragglers_ratio", 3),
 	}}
 	var runs []*tokenRun
 	for _, dead := range []int{0, 1} {

@@ -25,9 +25,6 @@ type Column struct {
 	Digits      int // digits after the point of a float64; shortest
 }
 
-// Col is a column.
-func Col(title, name string, digits int) Column { return Column{title, name, digits} }
-
 // shortest writes a float64 with the fewest digits that give it back.
 const shortest = -1
 

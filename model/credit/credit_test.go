@@ -95,7 +95,7 @@ func TestAllArrive(t *testing.T) {
 		notation := []string{"kary(4;2)", "kary(2;3)", "FT(2;3,5)"}[draw.IntN(3)]
 		w, r := tree(t, notation, choice, []string{"s1_0-s2_0"}[:draw.IntN(2)]...)
 		flits, count := int64(1+draw.IntN(3*packet)), int64(1+draw.IntN(20))
-		pattern := []credit.Pattern{credit.Others(w.Hosts), credit.Shift(w.Hosts, 3), credit.ShiftSequence(w.Hosts, 1)}[draw.IntN(3)]
+		pattern := []credit.Pattern{credit.Others(w.Hosts), credit.Shift(w.Hosts, 3), credit.ShiftSequence(w.Hosts)}[draw.IntN(3)]
 		name := fmt.Sprintf("%s %v %+v", notation, choice, p)
 		e := run(t, p, w, r, &credit.Traffic{Pattern: pattern, Flits: flits, Count: count}, draw.Uint64())
 		got, want := e.Meter.Total(), int64(w.Hosts)*flits*count

@@ -167,5 +167,3 @@ func (r *random) next() uint64 {
 
 // below returns a number from 0 to n-1; the bias is below n/2^32.
 func (r *random) below(n int) int { return int(r.next() >> 32 * uint64(n) >> 32) }
-
-func (r *random) unit() float64 { return float64(r.next()>>11+1) / (1 << 53) }

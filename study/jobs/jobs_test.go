@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -105,19 +104,6 @@ func TestClasses(t *testing.T) {
 	} {
 		expect.Error(t, expect.Err(ReadClasses(strings.NewReader(text))), want)
 	}
-}
-
-func TestScatter(t *testing.T) {
-	sizes := []int{60, 60, 60, 20}
-	a := expect.Value(scatter(sizes, 200, 1, 0))(t)
-	all := slices.Sorted(slices.Values(slices.Concat(a...)))
-	for i, n := range all {
-		expect.MustTrue(t, n == i, "node %d is missing or twice", i)
-	}
-	b, _ := scatter(sizes, 200, 1, 0)
-	c, _ := scatter(sizes, 200, 1, 1)
-	expect.True(t, slices.Equal(a[0], b[0]) && !slices.Equal(a[0], c[0]), "the same draw differs, or another does not")
-	expect.True(t, expect.Err(scatter(sizes, 199, 1, 0)) != nil, "200 nodes fit on 199")
 }
 
 // FuzzRead: what was read is read again after it was written.
@@ -245,36 +231,6 @@ func TestFollowingEnds(t *testing.T) {
 		Wait:    func(context.Context) error { t.Error("waited"); return nil },
 	}
 	expect.Is(t, f.Run(ctx), context.Canceled)
-}
-
-// TestEdges: each cable is there once, and has the routes that the index counts.
-func TestEdges(t *testing.T) {
-	for _, notation := range []string{"FT(2;4,8)", "PGFT(3;2,2,4;1,2,2;1,1,1)"} {
-		n := parse(t, notation)
-		r := NewRouted(notation)
-		var list []Job
-		for j := range 3 {
-			job := Job{ID: fmt.Sprint(j)}
-			for h := j; h < n.Hosts(); h += 3 {
-				job.Nodes = append(job.Nodes, n.Info(network.Node(h)).Name)
-			}
-			list = append(list, job)
-		}
-		expect.Must(t, expect.Err(r.Route(n, r.Place(n, list, new(Classes)), 0)))
-		edges := r.Edges(n)
-		expect.Equal(t, len(edges), len(n.SwitchCables()), "%s: cables", notation)
-		for i, l := range r.Routings {
-			var all []int64
-			for _, e := range edges {
-				if e.Low >= e.High { // names begin with the level
-					t.Errorf("%s: %s is below %s", notation, e.Low, e.High)
-				}
-				all = append(all, e.Up[i], e.Down[i])
-			}
-			want := slices.Sorted(slices.Values(l.EFI.Routes))
-			expect.Equal(t, slices.Sorted(slices.Values(all)), want, "%s, %s", notation, l.Routing)
-		}
-	}
 }
 
 // TestRouteWithLanes: routes that can deadlock get lanes, or are refused.

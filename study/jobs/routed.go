@@ -90,14 +90,8 @@ func (r *Routed) Place(n *network.Network, list []Job, classes *Classes) opensm.
 }
 
 // Compared are the compared routings, by the steps they leave out: without regard to jobs, as
-// published, and better. AllWays are all possible ones.
-var (
-	Compared = []opensm.Steps{opensm.AllSteps, opensm.LookAhead, 0}
-	AllWays  = []opensm.Steps{
-		opensm.AllSteps, opensm.LookAhead | opensm.OwnRoutes, opensm.LookAhead | opensm.BySize, opensm.LookAhead,
-		opensm.BySize | opensm.OwnRoutes, opensm.OwnRoutes, opensm.BySize, 0,
-	}
-)
+// published, and better.
+var Compared = []opensm.Steps{opensm.AllSteps, opensm.LookAhead, 0}
 
 func tablesFor(n *network.Network, p opensm.Placement, ways []opensm.Steps) ([]*lft.Tables, error) {
 	var tables []*lft.Tables

@@ -1,7 +1,6 @@
 package survey
 
 import (
-	"iter"
 	"slices"
 
 	"evbench/routing"
@@ -69,23 +68,6 @@ func (o *Order) Duration(t topology.Wires, leaf []int, path func(src, dst int) i
 		clear(load)
 	}
 	return sum
-}
-
-// Phases yields the messages of each phase, as pairs of leaves.
-func (o *Order) Phases(leaf []int) iter.Seq[[][2]int] {
-	return func(yield func([][2]int) bool) {
-		for p := range len(o.start) - 1 {
-			var edges [][2]int
-			for _, m := range o.pair[o.start[p]:o.start[p+1]] {
-				if a, b := leaf[m>>16], leaf[m&0xffff]; a != b {
-					edges = append(edges, [2]int{a, b})
-				}
-			}
-			if !yield(edges) {
-				return
-			}
-		}
-	}
 }
 
 // TablePaths returns the path of every message that single-path tables route, as a

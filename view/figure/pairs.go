@@ -373,3 +373,13 @@ func drawScale(c draw.Canvas, p *plot.Plot, s colourScale) {
 	pt := at(c, p, right, y(0.25))
 	c.FillText(style, vg.Point{X: pt.X + 4, Y: pt.Y}, s.unit)
 }
+
+// Matrix is a figure of one map: the rate from each server to each other, cells[src·n + dst] in
+// bit/s, NaN for none.
+func Matrix(title string, cells []float64) *Figure {
+	n := int(math.Round(math.Sqrt(float64(len(cells)))))
+	g := &grid{positions: lists.Range[int](n), cells: cells, measured: true}
+	f := &Figure{Name: "matrix", Title: title, Caption: "Each square is one pair: row sends, column receives."}
+	f.Panels = append(f.Panels, g.panel("", 0, Source{Run: &results.Run{}}.scalesOf([]*grid{g})))
+	return f
+}

@@ -136,7 +136,7 @@ func (s *State) done(e bench.Done) {
 	})
 	s.Failovers = append(s.Failovers, e.Slice.Failovers...)
 	name := e.Slice.Name
-	s.Links = summed(s.Links, name, e.Links, func(sum *results.LinkCount, l results.LinkCount) { sum.Repeat = 0; sum.Add(l) })
+	s.Links = summed(s.Links, name, e.Links, (*results.LinkCount).Add)
 	s.Pairs = summed(s.Pairs, name, e.Pairs, func(sum *results.PairCount, p results.PairCount) { sum.Add(p, 0) })
 	s.Servers = summed(s.Servers, name, e.Servers, func(sum *results.ServerCount, c results.ServerCount) { sum.Add(c, 0) })
 }

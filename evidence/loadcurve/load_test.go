@@ -1,4 +1,4 @@
-package credit_test
+package loadcurve_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/evidence/loadcurve"
 	"evbench/model/credit"
 	"evbench/site/engines"
 	"evbench/site/lft"
@@ -16,17 +17,17 @@ import (
 
 const microsecond = 1_000_000
 
-func fabric(t *testing.T, name, engine string) *credit.Fabric {
+func fabric(t *testing.T, name, engine string) *loadcurve.Fabric {
 	t.Helper()
 	n := expect.Value(network.Parse(name, 0))(t)
 	l := expect.Value(engines.Compute(engine, n, engines.Options{Seed: 1}))(t)
-	f := expect.Value(credit.NewFabric(l))(t)
+	f := expect.Value(loadcurve.NewFabric(l))(t)
 	return f
 }
 
-func loads(p credit.Pattern, offered ...float64) (out []credit.Load) {
+func loads(p loadcurve.Pattern, offered ...float64) (out []loadcurve.Load) {
 	for _, o := range offered {
-		out = append(out, credit.Load{
+		out = append(out, loadcurve.Load{
 			Pattern: p, Flits: 4 * 32, Offered: o, Warm: 20 * microsecond, Window: 40 * microsecond, Seed: 1,
 		})
 	}
@@ -38,7 +39,7 @@ func loads(p credit.Pattern, offered ...float64) (out []credit.Load) {
 func TestShiftsWithoutContention(t *testing.T) {
 	t.Parallel()
 	f := fabric(t, "QFT(3;4,2,4;1,2,4;1,2,1)", engines.QFT)
-	points := expect.Value(f.Curve(t.Context(), 2, loads(credit.RandomShifts(f.Hosts(), 1), 1, 0.2)))(t)
+	points := expect.Value(f.Curve(t.Context(), 2, loads(loadcurve.RandomShifts(f.Hosts(), 1), 1, 0.2)))(t)
 	got := points[0]
 	expect.True(t, math.Abs(got.Accepted-0.996) <= 0.002 && got.Worst >= 0.99, "full load: %+v", got)
 	if got := points[1]; math.Abs(got.Accepted-0.2) > 0.02 || got.Packet >= got.Message {
@@ -51,7 +52,7 @@ func TestShiftsWithoutContention(t *testing.T) {
 func TestLength(t *testing.T) {
 	t.Parallel()
 	f := fabric(t, "QFT(3;4,2,4;1,2,4;1,2,1)", "ftree")
-	both := loads(credit.Others(f.Hosts()), 1, 1)
+	both := loads(loadcurve.Others(f.Hosts()), 1, 1)
 	both[0].Flits, both[1].Flits = 32, 32*32
 	one := expect.Value(f.Curve(t.Context(), 1, both))(t)
 	two, err := f.Curve(t.Context(), 2, both)
@@ -62,10 +63,10 @@ func TestLength(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	f := fabric(t, "FT(2;2,2)", "ftree")
-	good := loads(credit.Others(f.Hosts()), 0.5)[0]
-	for _, change := range []func(*credit.Load){
-		func(l *credit.Load) { l.Offered = 0 }, func(l *credit.Load) { l.Offered = 1.1 },
-		func(l *credit.Load) { l.Flits = 0 }, func(l *credit.Load) { l.Window = 0 },
+	good := loads(loadcurve.Others(f.Hosts()), 0.5)[0]
+	for _, change := range []func(*loadcurve.Load){
+		func(l *loadcurve.Load) { l.Offered = 0 }, func(l *loadcurve.Load) { l.Offered = 1.1 },
+		func(l *loadcurve.Load) { l.Flits = 0 }, func(l *loadcurve.Load) { l.Window = 0 },
 	} {
 		bad := good
 		change(&bad)
@@ -95,10 +96,10 @@ func star(t *testing.T) *lft.Tables {
 // Messages to both hosts of a switch arrive at the rate of the link.
 func TestRoutesOf(t *testing.T) {
 	l := star(t)
-	w := credit.NewWires(l.Net, 1000, 0)
-	r := expect.Value(credit.RoutesOf(l, w))(t)
+	w := loadcurve.NewWires(l.Net, 1000, 0)
+	r := expect.Value(loadcurve.RoutesOf(l, w))(t)
 	p := credit.Params{Packet: 4, Lanes: 1, Buffer: 16, Delay: 2000, CutThrough: true}
-	traffic := &credit.Traffic{Pattern: credit.Others(2), Flits: 40, Count: 10}
+	traffic := &loadcurve.Traffic{Pattern: loadcurve.Others(2), Flits: 40, Count: 10}
 	traffic.Start(2, 1)
 	e := expect.Value(credit.New(p, w, r, traffic, 1))(t)
 	expect.Must(t, e.Run(1e9))
@@ -110,24 +111,52 @@ func TestRoutesOf(t *testing.T) {
 // Tables that cannot be routes are refused, those with a gap are not.
 func TestRoutesOfRefuses(t *testing.T) {
 	l := star(t)
-	w := credit.NewWires(l.Net, 1000, 0)
+	w := loadcurve.NewWires(l.Net, 1000, 0)
 	l.Row(0)[2] = lft.NoPort
-	expect.OK(t, expect.Err(credit.RoutesOf(l, w)))
+	expect.OK(t, expect.Err(loadcurve.RoutesOf(l, w)))
 	for _, port := range []uint8{0, 3, 9} {
 		l.Row(0)[2] = port
-		if _, err := credit.RoutesOf(l, w); err == nil || !strings.Contains(err.Error(), "has no cable") {
+		if _, err := loadcurve.RoutesOf(l, w); err == nil || !strings.Contains(err.Error(), "has no cable") {
 			t.Errorf("port %d: %v", port, err)
 		}
 	}
 	var b network.Builder
 	b.Host(network.Info{LID: 1})
-	expect.True(t, expect.Err(credit.RoutesOf(star(t), credit.NewWires(b.Build(), 1000, 0))) != nil, "wires of another network are taken")
+	expect.True(t, expect.Err(loadcurve.RoutesOf(star(t), loadcurve.NewWires(b.Build(), 1000, 0))) != nil, "wires of another network are taken")
 }
 
 // Lanes of tables are those of the pairs.
 func TestRoutesOfLanes(t *testing.T) {
 	l := star(t)
 	l.LaneRow(0)[1] = 1
-	r := expect.Value(credit.RoutesOf(l, credit.NewWires(l.Net, 1000, 0)))(t)
+	r := expect.Value(loadcurve.RoutesOf(l, loadcurve.NewWires(l.Net, 1000, 0)))(t)
 	expect.True(t, len(r.Lane) == 4 && r.Lane[2] == 1 && r.Lane[1] == 0, "lanes %v", r.Lane)
+}
+
+// TestJobs: two jobs whose hosts are not next to each other, and a host of none.
+func TestJobs(t *testing.T) {
+	t.Parallel()
+	jobs := [][]int32{{4, 0, 2}, {1, 5}}
+	p := loadcurve.Jobs(7, jobs, []loadcurve.Pattern{loadcurve.ShiftSequence(3, 1), loadcurve.Shift(2, 1)})
+	for _, tt := range []struct {
+		host int32
+		want [3]int32
+	}{
+		{4, [3]int32{0, 2, 0}}, {0, [3]int32{2, 4, 2}}, {2, [3]int32{4, 0, 4}},
+		{1, [3]int32{5, 5, 5}}, {5, [3]int32{1, 1, 1}}, {3, [3]int32{3, 3, 3}}, {6, [3]int32{6, 6, 6}},
+	} {
+		for i, want := range tt.want {
+			expect.Equal(t, p(tt.host, int64(i), nil), want, "message %d of host %d goes to", i, tt.host)
+		}
+	}
+}
+
+func TestPermutation(t *testing.T) {
+	t.Parallel()
+	p := loadcurve.Permutation([]int32{2, 0, 1})
+	for host, want := range []int32{2, 0, 1} {
+		for i := range int64(3) {
+			expect.Equal(t, p(int32(host), i, nil), want, "message %d of host %d goes to", i, host)
+		}
+	}
 }
