@@ -44,7 +44,7 @@ func (r *runner) offeredOf(m *measured) *results.Offered {
 		Load: m.Load.String(), RatePerSec: m.Load.Rate, Share: share,
 		Offered: o.Accepted + o.Refused, Complete: m.outcome.Events, Incomplete: o.Accepted - min(o.Accepted, m.outcome.Events), Refused: o.Refused,
 		Missing: missing(o.Absent), Growth: o.Growth(), Filling: o.Growth() > m.Load.Finest(float64(o.Accepted+o.Refused)), DeadSec: float64(o.Refused) / m.Load.Rate, DeadTimes: o.Times, LongestSec: o.Longest.Seconds(),
-		Latency: o.Latency.Quantiles(), Wait: o.Waited.Quantiles(), ClockErrorSec: o.ClockError.Seconds(),
+		Latency: o.Latency.Quantiles(), Wait: o.Waited.Quantiles(), Parts: o.Parts.Times(), ClockErrorSec: o.ClockError.Seconds(),
 	}
 }
 
@@ -53,7 +53,7 @@ func addOffered(a, b *controller.Offered) *controller.Offered {
 	if a == nil || b == nil {
 		return b
 	}
-	sum := &controller.Offered{Latency: load.NewLatency(), Waited: load.NewLatency(), ClockError: max(a.ClockError, b.ClockError), Closed: a.Closed + b.Closed, Absent: map[int]uint64{}}
+	sum := &controller.Offered{Latency: load.NewLatency(), Waited: load.NewLatency(), Parts: load.NewParts(), ClockError: max(a.ClockError, b.ClockError), Closed: a.Closed + b.Closed, Absent: map[int]uint64{}}
 	sum.Counts = a.Counts
 	sum.Add(b.Counts)
 	for _, x := range []*controller.Offered{a, b} { // both are of this program
@@ -61,6 +61,7 @@ func addOffered(a, b *controller.Offered) *controller.Offered {
 			sum.Absent[server] += n
 		}
 		_, _ = sum.Latency.Add(x.Latency.Bars()), sum.Waited.Add(x.Waited.Bars())
+		_ = sum.Parts.Add(x.Parts)
 	}
 	return sum
 }

@@ -208,6 +208,7 @@ func (m *machine) awaitsClock() bool {
 type Offered struct {
 	load.Counts
 	Latency, Waited *load.Latency
+	Parts           load.Parts    // of Latency
 	ClockError      time.Duration // by which times between two servers may be wrong, at most
 	// Closed are events that were closed without some fragments, Absent the positions of the sources of these, and how
 	// many events lack each.
@@ -220,9 +221,10 @@ func (m *machine) offered() *Offered {
 	if m.loading == nil {
 		return nil
 	}
-	o := &Offered{Counts: m.loading.trigger.Counts, Latency: load.NewLatency(), Waited: load.NewLatency(), Absent: map[int]uint64{}}
+	o := &Offered{Counts: m.loading.trigger.Counts, Latency: load.NewLatency(), Waited: load.NewLatency(), Parts: load.NewParts(), Absent: map[int]uint64{}}
 	if b := m.loading.earlier; b != nil {
 		_, _ = o.Latency.Add(b.offered.Latency.Bars()), o.Waited.Add(b.offered.Waited.Bars())
+		_ = o.Parts.Add(b.offered.Parts)
 		o.Closed, o.ClockError = b.offered.Closed, b.offered.ClockError
 		maps.Copy(o.Absent, b.offered.Absent)
 	}
@@ -237,6 +239,9 @@ func (m *machine) offered() *Offered {
 				}
 			}
 			_, _ = o.Latency.Add(w.totals.Latency), o.Waited.Add(w.totals.Waited)
+			for i, bars := range w.totals.Parts {
+				_ = o.Parts[i].Add(bars)
+			}
 		}
 	}
 	return o
@@ -244,7 +249,7 @@ func (m *machine) offered() *Offered {
 
 // checkLatency returns an error if the times of events are none, or of more events than were granted.
 func (m *machine) checkLatency(t wire.Totals, events uint64) error {
-	for _, bars := range [][]load.Bar{t.Latency, t.Waited} {
+	for _, bars := range append(t.Parts[:], t.Latency, t.Waited) {
 		n := uint64(0)
 		for _, b := range bars {
 			n += min(b.N, 1<<62)

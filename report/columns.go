@@ -59,6 +59,7 @@ func columnsOf(cases []results.Case, how string, page bool) (out []Column) {
 	spread := some(func(c results.Case) bool { return Rate(c.EventsPerSec.Min) != Rate(c.EventsPerSec.Max) })
 	lost := some(func(c results.Case) bool { return c.EventsLost+c.EventsDuplicate > 0 })
 	loaded := some(func(c results.Case) bool { return c.Offered != nil })
+	parted := some(func(c results.Case) bool { return c.Offered != nil && c.Offered.Parts.Wire.Mean > 0 })
 	paired := some(func(c results.Case) bool { return c.RatioToControl > 0 })
 	known, predicted := some(func(c results.Case) bool { return c.MeasuredEfficiency > 0 }), paired
 	if page {
@@ -100,6 +101,7 @@ func columnsOf(cases []results.Case, how string, page bool) (out []Column) {
 		{Column{number("offered", "load", 0), "offered", 14, offeredCell}, loaded},
 		{Column{number("dead", "", 0), "dead time", 15, deadTimeCell}, loaded},
 		{Column{number("p99.9", "", 1), "p99.9 latency", 16, latencyCell}, loaded},
+		{Column{number("parts", "", 2), "mean latency: buffer + order + wire + builder", 17, partsCell}, parted},
 		{Column{number("lost", "", 0), "lost /\u00a0twice", 13, lostCell}, lost},
 		{Column{show.Column{Head: "verdict", Wrap: true}, "", 0, text(verdict)}, true},
 	} {
@@ -148,6 +150,19 @@ func latencyCell(c results.Case) Cell {
 	}
 	at := c.Offered.Latency.P999
 	return Cell{Text: fmt.Sprintf("%.3g ms", 1e3*at), Value: strconv.FormatFloat(at, 'g', -1, 64)}
+}
+
+// partsCell is what the mean latency consists of, in its order.
+func partsCell(c results.Case) Cell {
+	if c.Offered == nil {
+		return Cell{Text: none}
+	}
+	p, sum, parts := c.Offered.Parts, 0.0, []string(nil)
+	for _, part := range []load.Part{p.Buffer, p.Order, p.Wire, p.Builder} {
+		sum += part.Mean
+		parts = append(parts, fmt.Sprintf("%.3g", 1e3*part.Mean))
+	}
+	return Cell{Text: strings.Join(parts, "+") + " ms", Value: Exact(sum)}
 }
 
 func dead(c results.Case) Cell {

@@ -95,7 +95,7 @@ func (t *Table) add(of reflect.Type, prefix string, index []int) {
 		case !ok:
 		case f.Type.Kind() == reflect.Struct:
 			first := len(t.Columns)
-			t.add(f.Type, name+"_", at)
+			t.add(f.Type, prefix+name+"_", at)
 			for i := range t.Columns[first:] {
 				t.Columns[first+i].Unit = unit
 			}

@@ -33,9 +33,10 @@ type Offered struct {
 	DeadTimes  uint64  `json:"dead_times" unit:""`   // that events were refused one after the other
 	LongestSec float64 `json:"longest_dead_time_s" unit:"s"`
 
-	Latency       load.Quantiles `json:"latency_s" unit:"s"`     // from an event to its last fragment
-	Wait          load.Quantiles `json:"wait_s" unit:"s"`        // of it, until its exchange or the requests for its fragments began
-	ClockErrorSec float64        `json:"clock_error_s" unit:"s"` // by which times may be wrong where servers have clocks of their own, at most
+	Latency       load.Quantiles `json:"latency_s" unit:"s"`        // from an event until it is built
+	Wait          load.Quantiles `json:"wait_s" unit:"s"`           // of it, until its exchange or the requests for its fragments began
+	Parts         load.PartTimes `json:"parts_s,omitzero" unit:"s"` // of Latency: only the first, buffer, has the error of clocks
+	ClockErrorSec float64        `json:"clock_error_s" unit:"s"`    // by which times may be wrong where servers have clocks of their own, at most
 }
 
 // A LoadRow is what became of the events that a clock offered to a case, as a row of Loads.

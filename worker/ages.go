@@ -1,58 +1,79 @@
 package worker
 
 import (
+	"cmp"
 	"time"
 
 	"evbench/builder/load"
 	"evbench/controller/wire"
 )
 
-// Ages records how old the events of a case with a load are when their transfer begins, and when they are built; nil:
-// they have no clock. Only the loop uses it.
+// Ages records how old the events of a case with a load are when their transfer begins, and when they are built, and the
+// parts of that; nil: they have no clock. Only the loop uses it.
 type ages struct {
-	due             map[uint64]int64 // when each assigned or granted event happened, ns since 1970
-	zero            int64            // when the time of the loop was 0
+	of              map[uint64]age // of the events assigned or granted
+	base            time.Time      // when the time of the loop was 0
+	works           bool           // builders work on events that are complete
 	waited, latency *load.Latency
+	parts           load.Parts
 }
+
+// An age is the way of one event: its times by the clock of the loop.
+type age struct{ due, told, begun, came time.Duration }
 
 func newAges(c wire.Configure, base time.Time) *ages {
 	if !c.Load.On() {
 		return nil
 	}
-	return &ages{due: map[uint64]int64{}, zero: base.UnixNano(), waited: load.NewLatency(), latency: load.NewLatency()}
+	return &ages{of: map[uint64]age{}, base: base, works: c.Load.Build > 0, waited: load.NewLatency(), latency: load.NewLatency(), parts: load.NewParts()}
 }
 
-// A happened event, and when.
+// A happened event, when, and when the worker heard of it.
 type happened struct {
 	event uint64
 	at    int64 // ns since 1970
+	told  time.Time
 }
 
 func (a *ages) add(events []happened) {
 	for _, h := range events {
-		a.due[h.event] = h.at
+		a.of[h.event] = age{due: time.Duration(h.at - a.base.UnixNano()), told: h.told.Sub(a.base)}
 	}
 }
 
 // begun notes that the transfer of an event begins.
 func (a *ages) begun(event uint64, now time.Duration) {
-	if a == nil {
-		return
-	}
-	if at, ok := a.due[event]; ok {
-		a.waited.Record(time.Duration(a.zero + int64(now) - at))
+	if a.has(event) {
+		x := a.of[event]
+		x.begun = now
+		a.of[event] = x
+		a.waited.Record(now - x.due)
 	}
 }
 
-// built notes that an event is complete.
-func (a *ages) built(event uint64, now time.Duration) {
-	if a == nil {
+// complete notes that an event is complete. It is built when the work on it is done.
+func (a *ages) complete(event uint64, now time.Duration) {
+	if !a.has(event) {
 		return
 	}
-	if at, ok := a.due[event]; ok {
-		a.latency.Record(time.Duration(a.zero + int64(now) - at))
-		delete(a.due, event)
+	x := a.of[event]
+	x.begun, x.came = cmp.Or(x.begun, now), now // an event without fragments of others is complete when it begins
+	if a.of[event] = x; !a.works {
+		a.built(event, now)
 	}
+}
+
+// built notes that an event is built.
+func (a *ages) built(event uint64, now time.Duration) {
+	if !a.has(event) {
+		return
+	}
+	x := a.of[event]
+	for i, part := range [load.PartCount]time.Duration{x.told - x.due, x.begun - x.told, x.came - x.begun, now - x.came} {
+		a.parts[i].Record(part)
+	}
+	a.latency.Record(now - x.due)
+	delete(a.of, event)
 }
 
 // has reports whether an event has happened by the clock, and is not built.
@@ -60,35 +81,41 @@ func (a *ages) has(event uint64) bool {
 	if a == nil {
 		return false
 	}
-	_, ok := a.due[event]
+	_, ok := a.of[event]
 	return ok
 }
 
 func (a *ages) forget(event uint64) {
 	if a != nil {
-		delete(a.due, event)
+		delete(a.of, event)
 	}
 }
 
 // report adds the times to the totals of a worker.
 func (a *ages) report(t *wire.Totals) {
-	if a != nil {
-		t.Waited, t.Latency = a.waited.Bars(), a.latency.Bars()
+	if a == nil {
+		return
+	}
+	t.Waited, t.Latency = a.waited.Bars(), a.latency.Bars()
+	for i := range a.parts {
+		t.Parts[i] = a.parts[i].Bars()
 	}
 }
 
 // granted are the events of this worker that a grant says to have happened.
 func (j *job) granted(g wire.Grant) (out []happened) {
+	now := time.Now()
 	for i, at := range g.Due {
-		out = append(out, happened{j.c.Roles().Event(g.From+uint64(i), j.c.Rank), at})
+		out = append(out, happened{j.c.Roles().Event(g.From+uint64(i), j.c.Rank), at, now})
 	}
 	return out
 }
 
 // assigned are the events of an assignment, where they have happened by a clock.
 func assigned(a wire.Assign) (out []happened) {
+	now := time.Now()
 	for i, at := range a.Due[:min(len(a.Due), len(a.Events))] {
-		out = append(out, happened{a.Events[i], at})
+		out = append(out, happened{a.Events[i], at, now})
 	}
 	return out
 }

@@ -49,6 +49,10 @@ func TestClock(t *testing.T) {
 				expect.True(t, math.Abs(offered/6-1) < .06, "the clock ran %.2f s, not 6", offered)
 				q := x.Latency.Quantiles()
 				expect.True(t, q.P50 >= .0075 && q.Max >= q.P999 && x.Waited.Quantiles().P50 <= q.P50, "latency %+v, wait %+v", q, x.Waited.Quantiles())
+				p := x.Parts.Times()
+				mean := p.Buffer.Mean + p.Order.Mean + p.Wire.Mean + p.Builder.Mean
+				expect.True(t, x.Parts[2].Count() == x.Accepted && math.Abs(mean/x.Latency.Mean()-1) < .002, "parts %+v of latency %v", p, x.Latency.Mean())
+				expect.True(t, p.Wire.P50 >= .005 && p.Wire.P50 < .035 && p.Builder.Max < 1e-6, "parts %+v", p)
 				if room := float64(l.Buffer) / 1000; share > 1 { // the buffers are full: an event waits for as many as they hold
 					expect.True(t, mode != modes.Sync || math.Abs(q.P50/(room/inMemory)-1) < .25, "latency %+v with room for %v", q, room)
 				}

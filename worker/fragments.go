@@ -178,7 +178,7 @@ func (p *fragments) accept(now time.Duration, slot int, op *transport.Op) {
 
 func (p *fragments) complete(now time.Duration, slot int, event uint64) {
 	p.tally.built(now)
-	p.ages.built(event, now)
+	p.ages.complete(event, now)
 	p.meter.complete(uint64(p.bytes[slot]))
 }
 

@@ -27,6 +27,7 @@ func (u *unsynchronised) worked() {
 	}
 	now, n := u.now(), 0
 	for ; n < len(u.works) && u.works[n].ends <= now; n++ {
+		u.ages.built(u.works[n].event, u.works[n].ends)
 		u.end(u.works[n].building, now, false)
 	}
 	if u.works = append(u.works[:0], u.works[n:]...); n > 0 && len(u.works) > 0 {

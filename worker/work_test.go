@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -29,6 +30,8 @@ func TestSlowBuilder(t *testing.T) {
 			t.Errorf("free builds %d events, next %d: %.2f times", free.Events, next.Events, ratio)
 		}
 		expect.Equal(t, free.Offered.Refused, 0, "refused by free buffers")
+		p := free.Offered.Parts.Times()
+		expect.True(t, p.Builder.P50 >= .0399 && math.Abs((p.Buffer.Mean+p.Order.Mean+p.Wire.Mean+p.Builder.Mean)/free.Offered.Latency.Mean()-1) < .002, "parts %+v", p)
 		share := float64(free.Servers[3].Events) / float64(free.Servers[0].Events)
 		expect.True(t, share > .4 && share < .6, "the slow builder has %.2f of the events of another", share)
 		l.Builder = 8000 // two events

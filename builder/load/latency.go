@@ -59,6 +59,52 @@ func (l *Latency) Add(bars []Bar) error {
 	return nil
 }
 
+// Parts are the times of which the latency of an event consists: in the buffers of its sources until its builder heard of
+// it, then until its turn came, then until its last fragment had come, then until its builder was done with it. Only the
+// first ends by another clock than it began by.
+type Parts [PartCount]*Latency
+
+// PartCount is how many parts there are.
+const PartCount = 4
+
+// NewParts returns Parts without times.
+func NewParts() (p Parts) {
+	for i := range p {
+		p[i] = NewLatency()
+	}
+	return p
+}
+
+// Add adds the times of other Parts.
+func (p Parts) Add(o Parts) error {
+	for i := range p {
+		if err := p[i].Add(o[i].Bars()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PartTimes are the quantiles of Parts and the means, which add up to the mean latency.
+type PartTimes struct {
+	Buffer  Part `json:"buffer" unit:"s"`
+	Order   Part `json:"order" unit:"s"`
+	Wire    Part `json:"wire" unit:"s"`
+	Builder Part `json:"builder" unit:"s"`
+}
+
+// A Part is the mean of one of Parts and its quantiles, in seconds.
+type Part struct {
+	Mean float64 `json:"mean" unit:"s"`
+	Quantiles
+}
+
+// Times returns the times of Parts, zero without any.
+func (p Parts) Times() PartTimes {
+	part := func(l *Latency) Part { return Part{l.Mean(), l.Quantiles()} }
+	return PartTimes{part(p[0]), part(p[1]), part(p[2]), part(p[3])}
+}
+
 // Quantiles are times that 50 %, 99 % and 99.9 % of all events do not exceed, and the longest, in seconds.
 type Quantiles struct {
 	P50  float64 `json:"p50" unit:"s"`
@@ -75,6 +121,9 @@ func (l *Latency) Quantiles() Quantiles {
 	at := func(q float64) float64 { return float64(l.h.ValueAtQuantile(q)) / float64(time.Second) }
 	return Quantiles{at(50), at(99), at(99.9), float64(l.h.Max()) / float64(time.Second)}
 }
+
+// Mean is the mean of all times in seconds, 0 without any.
+func (l *Latency) Mean() float64 { return l.h.Mean() / float64(time.Second) }
 
 // Count is how many times were recorded.
 func (l *Latency) Count() uint64 { return uint64(l.h.TotalCount()) }

@@ -305,6 +305,8 @@ type Totals struct {
 	// exchange, or the requests for its fragments, began; empty without a load.
 	Latency []load.Bar `json:",omitempty"`
 	Waited  []load.Bar `json:",omitempty"`
+	// Parts are those of Latency, see load.Parts.
+	Parts [load.PartCount][]load.Bar `json:",omitzero"`
 	// Incomplete events were closed without some fragments (load.Load.After); Absent are, by rank, those without its
 	// fragment, empty if there are none.
 	Incomplete uint64   `json:",omitempty"`

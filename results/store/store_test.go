@@ -42,7 +42,7 @@ func whole() *results.Run {
 		Plans:     map[string][]byte{"FORS": []byte("a plan\n"), "../up & down/2": []byte("another\n")},
 		Summary: results.Summary{Schema: results.SummarySchema, Name: "x", Complete: true, Cases: []results.Case{{Name: "healthy", Offered: &results.Offered{
 			Load: "80 %, poisson", RatePerSec: 2500.5, Share: .8, Offered: 1 << 63, Complete: 7, Incomplete: 2, Refused: 3, Growth: .125, Filling: true, DeadSec: .5, DeadTimes: 1, LongestSec: .25,
-			Latency: load.Quantiles{P50: .001, P99: .002, P999: .003, Max: 3600}, ClockErrorSec: .000001,
+			Latency: load.Quantiles{P50: .001, P99: .002, P999: .003, Max: 3600}, Parts: load.PartTimes{Wire: load.Part{Mean: .125}}, ClockErrorSec: .000001,
 		}}, {Name: name, Repeat: 1, Failover: "fors", Failovers: []results.Failover{
 			{
 				ID: 1, Down: []string{"leaf0-spine0", "leaf1-spine0"}, Dead: []string{"leaf0-spine0", "leaf1-spine0"},
@@ -77,9 +77,9 @@ var files = map[string]string{
 		"a,0,3,barrier,0.100000000,0.200000000,7,2,,\n" +
 		"a,1,3,tokens,0.100000000,0.200000001,7,,4,0\n",
 	"loads.csv": "case,repeat,load,rate_per_s,share,offered,complete,incomplete,refused,growth,filling,dead_time_s,dead_times,longest_dead_time_s," +
-		"latency_s_p50,latency_s_p99,latency_s_p999,latency_s_max,wait_s_p50,wait_s_p99,wait_s_p999,wait_s_max,clock_error_s\n" +
+		"latency_s_p50,latency_s_p99,latency_s_p999,latency_s_max,wait_s_p50,wait_s_p99,wait_s_p999,wait_s_max,parts_s_buffer_mean,parts_s_buffer_p50,parts_s_buffer_p99,parts_s_buffer_p999,parts_s_buffer_max,parts_s_order_mean,parts_s_order_p50,parts_s_order_p99,parts_s_order_p999,parts_s_order_max,parts_s_wire_mean,parts_s_wire_p50,parts_s_wire_p99,parts_s_wire_p999,parts_s_wire_max,parts_s_builder_mean,parts_s_builder_p50,parts_s_builder_p99,parts_s_builder_p999,parts_s_builder_max,clock_error_s\n" +
 		"healthy,0,\"80 %, poisson\",2500.500000,0.800000,9223372036854775808,7,2,3,0.125000,true,0.500000,1,0.250000," +
-		"0.001000,0.002000,0.003000,3600.000000,0.000000,0.000000,0.000000,0.000000,0.000001\n",
+		"0.001000,0.002000,0.003000,3600.000000,0.000000,0.000000,0.000000,0.000000,0.000000,0.000000,0.000000,0.000000,0.000000,0.000000,0.000000,0.000000,0.000000,0.000000,0.125000,0.000000,0.000000,0.000000,0.000000,0.000000,0.000000,0.000000,0.000000,0.000000,0.000001\n",
 	"failovers.csv": `case,repeat,id,down,up,dead,held,set_s,seen_s,aided_s,planned_s,verified_s,installed_s,updated_s,last_old_s,first_new_s,cleaned_s,source,phases,plan_hash,from_exchange,routes_changed,attempts,superseded,reason,before_events_per_s,during_events_per_s,after_events_per_s
 "FORS, ""one"" link",1,1,leaf0-spine0 leaf1-spine0,,leaf0-spine0 leaf1-spine0,,-0.500000,5.000125,5.001000,5.003000,5.004000,5.007000,5.009000,5.300000,5.700000,5.710000,computed,16,sha256:0,17,42,1,false,,53.250000,0.000000,50.000000
 "FORS, ""one"" link",1,2,,leaf0-spine0,leaf1-spine0,leaf0-spine0,,,,,,,,,,,,0,,0,0,0,true,"another, ""later"" one",,,

@@ -82,8 +82,8 @@ func loadMetrics() []caseMetric {
 		of("case_offered_events_total", "Events that a clock offered.", prometheus.CounterValue, func(o *results.Offered) float64 { return float64(o.Offered) }),
 		of("case_refused_events_total", "Offered events that found the buffer of a source full.", prometheus.CounterValue, func(o *results.Offered) float64 { return float64(o.Refused) }),
 		of("case_dead_time_seconds_total", "Time that the refused events stand for.", prometheus.CounterValue, func(o *results.Offered) float64 { return o.DeadSec }),
-		of("case_latency_p50_seconds", "Median of the time from an event to its last fragment.", prometheus.GaugeValue, func(o *results.Offered) float64 { return o.Latency.P50 }),
-		of("case_latency_p99_seconds", "Time from an event to its last fragment that 1 % of the events exceed.", prometheus.GaugeValue, func(o *results.Offered) float64 { return o.Latency.P99 }),
+		of("case_latency_p50_seconds", "Median of the time from an event until it is built.", prometheus.GaugeValue, func(o *results.Offered) float64 { return o.Latency.P50 }),
+		of("case_latency_p99_seconds", "Time from an event until it is built that 1 % of the events exceed.", prometheus.GaugeValue, func(o *results.Offered) float64 { return o.Latency.P99 }),
 		of("case_latency_p999_seconds", "The same for 0.1 %.", prometheus.GaugeValue, func(o *results.Offered) float64 { return o.Latency.P999 }),
 	}
 }
