@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evbench/fabric"
+	"evbench/internal/lists"
 	"evbench/results"
 	"evbench/results/attribution"
 	"evbench/results/culprit"
@@ -17,19 +18,21 @@ import (
 // A Burst is a short slice of a case that is watched.
 type Burst struct {
 	Took      time.Duration // with its set-up
-	Busy      time.Duration // in which links carried its messages, those of the warm-up, too
+	Busy      time.Duration // in which a server's link carried its messages, those of the warm-up, too
 	Exchanges uint64
 	// Rejected says how the machine disturbed the burst, so that it does not count; "": it counts.
 	Rejected string
-	// Causes are those of the last bursts that count, together; Sec is how long these were.
+	// Causes are those of the last bursts that count, together, or of the last few of them; Sec is how long these were.
 	Causes []attribution.Cause
 	Sec    float64
+	Alone  []attribution.Cause // those of this burst, which may be a hiccup
 }
 
 // Numbers of bursts.
 const (
-	// BurstsTogether is of how many bursts causes are those: what began three bursts ago is half of them.
-	BurstsTogether = 6
+	// BurstsTogether is of how many bursts causes are those: what began three bursts ago is half of them. What began
+	// just now is seen in the last burstsFew.
+	BurstsTogether, burstsFew = 6, 3
 	// burstsRemembered is of how many bursts the usual delay is known.
 	burstsRemembered = 20
 )
@@ -94,9 +97,12 @@ func (r *runner) watched(ctx context.Context, next func(Burst) (time.Duration, b
 			kept = append(kept, s.last)
 			kept = slices.Clone(kept[max(0, len(kept)-BurstsTogether+1):])
 		}
-		all := float64(m.outcome.Exchanges)
-		busy := time.Duration(float64(m.outcome.Span) * (all + float64(r.s.Warmup)) / max(1, all))
-		pause, more := next(Burst{Took: time.Since(began), Busy: busy, Exchanges: m.outcome.Exchanges, Rejected: m.rejected, Causes: s.causes, Sec: s.all.Sec})
+		b := Burst{Took: time.Since(began), Busy: r.busy(m), Exchanges: m.outcome.Exchanges, Rejected: m.rejected, Causes: s.causes, Sec: s.all.Sec}
+		if m.rejected == "" {
+			b.Alone = s.each[len(s.each)-1]
+			b.Causes = append(b.Causes, lately(kept, s)...)
+		}
+		pause, more := next(b)
 		if !more {
 			return nil
 		}
@@ -108,4 +114,28 @@ func (r *runner) watched(ctx context.Context, next func(Burst) (time.Duration, b
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// busy is how long a server's link carried the messages of a burst; where its rate is not known, how long they took.
+func (r *runner) busy(m *measured) time.Duration {
+	all := float64(m.outcome.Exchanges)
+	busy := m.outcome.Span.Seconds() / max(1, all)
+	if one := r.s.ExchangeTime().Seconds(); one > 0 && m.Prediction.Efficiency > 0 {
+		busy = min(busy, one/m.Prediction.Efficiency)
+	}
+	return time.Duration(busy * (all + float64(r.s.Warmup)) * float64(time.Second))
+}
+
+// lately are the causes of the last few bursts that those of all do not hold.
+func lately(kept []attribution.Evidence, s *slowness) []attribution.Cause {
+	if len(kept) <= burstsFew {
+		return nil
+	}
+	var few attribution.Evidence
+	for _, e := range kept[len(kept)-burstsFew:] {
+		few.Add(e)
+	}
+	return lists.Filter(attribution.Over(few, s.each[len(s.each)-burstsFew:]), func(c attribution.Cause) bool {
+		return !slices.ContainsFunc(s.causes, func(o attribution.Cause) bool { return slices.Contains(o.Parts, c.Parts[0]) })
+	})
 }

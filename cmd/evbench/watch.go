@@ -70,6 +70,9 @@ func burstsOf(c *cli.Context, s *scenario.Scenario) error {
 	}
 	s.Event = scenario.Event{Fragment: fragment}
 	s.Common.Interval, s.Common.Warmup = min(s.Common.Interval, one.Duration), min(s.Common.Warmup, 1)
+	if !c.IsSet("fragment") {
+		s.Event.Fragment = fits(s, fragment, time.Duration(float64(c.Duration("every"))*c.Float64("share")/100))
+	}
 	s.Fabric.Routes, s.Inject = scenario.Routes{}, scenario.Inject{}
 	l := &s.Launch
 	if l.DataPort > 0 {
@@ -95,6 +98,18 @@ func burstsOf(c *cli.Context, s *scenario.Scenario) error {
 		l.Control = kind + ":" + net.JoinHostPort(host, strconv.Itoa(n+portsAbove))
 	}
 	return nil
+}
+
+// leastFragment is the shortest that shows rates, not delays.
+const leastFragment unit.Bytes = 4096
+
+// fits is a fragment of at most a size whose exchange, and those of the warm-up, slow links carry in a time.
+func fits(s *scenario.Scenario, most unit.Bytes, in time.Duration) unit.Bytes {
+	bits := s.Fabric.BitPerSec() * in.Seconds() / float64(max(1, s.Tree.MostMessages())*int(1+s.Warmup))
+	if bits == 0 {
+		return most
+	}
+	return min(most, max(leastFragment, unit.Bytes(bits/8)/1024*1024))
 }
 
 // A watching is a watch under way.
@@ -175,7 +190,7 @@ func (w *watching) session() (err error) {
 			w.say(e)
 		}
 		bursts++
-		return watch.Pause(w.c.Duration("every"), b.Took, b.Busy, w.c.Float64("share")/100), !w.c.Bool("once") || bursts < bench.BurstsTogether
+		return w.state.Pause(w.c.Duration("every"), b.Took, b.Busy, w.c.Float64("share")/100), !w.c.Bool("once") || bursts < bench.BurstsTogether
 	})
 }
 

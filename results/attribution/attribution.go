@@ -36,6 +36,7 @@ func (e *Evidence) Add(o Evidence) {
 	if len(e.Pairs) != len(o.Pairs) || len(e.Servers) != len(o.Servers) {
 		if len(e.Pairs) < len(o.Pairs) || e.Names == nil {
 			*e = o
+			e.Pairs, e.Servers = slices.Clone(o.Pairs), slices.Clone(o.Servers)
 		}
 		return
 	}

@@ -40,6 +40,9 @@ type State struct {
 	slow      []named
 	disturbed bool
 	bursts    int // that count
+	// Of the pauses: whether the last burst shows somebody who was not told of, and what the next pause has to make up for.
+	doubt bool
+	owed  time.Duration
 }
 
 // named is a cause that was told of, and since when.
@@ -58,7 +61,7 @@ func (s *State) Take(at time.Time, b bench.Burst) (out []Event) {
 		if !s.disturbed {
 			out = append(out, Event{At: at, Word: Disturbed, Text: b.Rejected})
 		}
-		s.disturbed = true
+		s.disturbed, s.doubt = true, false
 		return out
 	}
 	s.disturbed = false
@@ -75,9 +78,15 @@ func (s *State) Take(at time.Time, b bench.Burst) (out []Event) {
 		if slices.ContainsFunc(s.slow, func(n named) bool { return same(c, n.Cause) }) {
 			continue
 		}
+		if i := slices.IndexFunc(b.Alone, func(a attribution.Cause) bool { return same(a, c) }); i >= 0 && c.Stops == 0 {
+			c = b.Alone[i] // as it is now: the bursts before had other figures
+		}
 		s.slow = append(s.slow, named{c, b.Sec, at})
 		out = append(out, Event{At: at, Word: Slow, Text: c.Text(b.Sec), Cause: &c})
 	}
+	s.doubt = slices.ContainsFunc(b.Alone, func(c attribution.Cause) bool {
+		return !slices.ContainsFunc(s.slow, func(n named) bool { return slices.Contains(n.Parts, c.Parts[0]) })
+	})
 	return out
 }
 
@@ -103,7 +112,15 @@ func (s *State) Answer(servers int) answer.Answer {
 }
 
 // Pause is how long to wait after a burst that took so long and kept links busy for a part of that, for at most one each every and links
-// that are busy for at most a share of the time.
-func Pause(every, took, busy time.Duration, share float64) time.Duration {
-	return max(every-took, time.Duration(float64(busy)/share)-took, 0)
+// that are busy for at most a share of the time. After one that shows somebody who was not told of the next comes in half of
+// every, and the pause after that makes up for it.
+func (s *State) Pause(every, took, busy time.Duration, share float64) time.Duration {
+	due := max(every, time.Duration(float64(busy)/share)+s.owed)
+	wait := due
+	if s.doubt && s.owed == 0 {
+		wait = every / 2
+	}
+	wait = max(wait, took)
+	s.owed = max(0, due-wait)
+	return wait - took
 }

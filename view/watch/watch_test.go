@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,11 @@ func TestTake(t *testing.T) {
 		expect.Equal(t, strings.Join(got, "; "), b.want, "burst %d", i)
 	}
 	expect.Equal(t, s.Answer(16).String(), "BAD: server5 or its cable to leaf1 carries half its usual rate.", "answer")
+
+	now, all := five, twice(five)
+	now.Share, s = .25, State{}
+	s.Take(began, bench.Burst{Causes: []attribution.Cause{all}, Alone: []attribution.Cause{now}})
+	expect.Equal(t, s.Answer(16).String(), "BAD: server5 or its cable to leaf1 carries a quarter of its usual rate.", "as it is now")
 }
 
 func TestAnswer(t *testing.T) {
@@ -70,8 +76,40 @@ func TestPause(t *testing.T) {
 		{2 * time.Second, 3 * time.Second, 2 * time.Second, 0, 1},
 		{0, time.Second, time.Second, time.Second, .5},
 	} {
-		got := Pause(tt.every, tt.took, tt.busy, tt.share)
+		got := new(State).Pause(tt.every, tt.took, tt.busy, tt.share)
 		expect.Equal(t, got, tt.want, "every %s, took %s", tt.every, tt.took)
 		expect.True(t, float64(tt.busy) <= (tt.share+1e-9)*float64(tt.took+got), "more than its share")
 	}
+}
+
+// A fault at any time has a line 5 s later, and over a whole watch links are busy for their share, also where hiccups
+// of new servers ask for more bursts.
+func TestPauseOfDoubt(t *testing.T) {
+	const every, took, busy, share = 2 * time.Second, 400 * time.Millisecond, 20 * time.Millisecond, .01
+	cause := func(name string, found int) []attribution.Cause {
+		return []attribution.Cause{{Kind: attribution.OfServer, Name: name, Parts: []string{name}, Share: .5, Found: found}}
+	}
+	for fault := time.Duration(0); fault < 2*every; fault += every / 20 {
+		var s State
+		now, shown := 60*time.Second, 0
+		for s.slow == nil {
+			b := bench.Burst{Sec: .1}
+			if now >= 60*time.Second+fault {
+				shown++
+				b.Alone, b.Causes = cause("server5", 1), cause("server5", shown)
+			}
+			now += took
+			s.Take(began.Add(now), b)
+			now += s.Pause(every, took, busy, share)
+		}
+		late := s.slow[0].since.Sub(began) - 60*time.Second - fault
+		expect.True(t, late <= 5*time.Second, "fault at %s: line after %s", fault, late)
+	}
+	var s State
+	var all, sum time.Duration
+	for i := range 100 {
+		s.Take(began.Add(all), bench.Burst{Alone: cause("server"+strconv.Itoa(i), 1)})
+		all, sum = all+took+s.Pause(every, took, busy, share), sum+busy
+	}
+	expect.True(t, float64(sum) <= share*float64(all+s.owed), "busy for %s of %s", sum, all)
 }
