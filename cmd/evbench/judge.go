@@ -16,7 +16,9 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
+	"evbench/internal/show"
 	"evbench/results"
+	"evbench/results/store"
 	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/study/judge"
@@ -27,7 +29,15 @@ func judgeAction(c *cli.Context) error {
 	if c.IsSet("paths") {
 		return judgePorts(c)
 	}
-	in, err := judgeInput(c)
+	j := &judging{c: c, down: c.IsSet("down")}
+	if cases := j.cases(); len(cases) > 1 {
+		v, err := j.all(cases)
+		if err != nil {
+			return err
+		}
+		return sayJudged(c, v)
+	}
+	in, err := j.input()
 	if err != nil {
 		return err
 	}
@@ -38,6 +48,10 @@ func judgeAction(c *cli.Context) error {
 	if err != nil {
 		return usage(err)
 	}
+	return sayJudged(c, v)
+}
+
+func sayJudged(c *cli.Context, v *judge.Verdict) (err error) {
 	if name := c.String("out"); name != "" {
 		if err := atomicfile.Write(name, v.WritePage); err != nil {
 			return err
@@ -81,23 +95,89 @@ func judgeCollective(c *cli.Context, in *judge.Input) error {
 	return failBelow(c, a, v.Efficiency)
 }
 
-func judgeInput(c *cli.Context) (*judge.Input, error) {
-	result, err := resultOf(c)
-	if err == nil {
-		err = networkOfRun(c, result)
-	}
-	if err != nil {
-		return nil, err
-	}
-	s, err := readSource(c, c.String("network"))
-	if err != nil {
-		return nil, err
-	}
-	return judgeOver(c, s)
+// A judging reads a result, of a run case by case.
+type judging struct {
+	c    *cli.Context
+	own  []byte // summary.json, once it has been read
+	ours bool   // the network is that of the run
+	down bool   // dead links were given
 }
 
-// judgeOver is judgeInput for a network that has been read.
-func judgeOver(c *cli.Context, s *netfile.Source) (*judge.Input, error) {
+// summary is the file of a run's results, "" for another result.
+func summary(result string) string {
+	if info, err := os.Stat(result); err == nil && info.IsDir() {
+		result = filepath.Join(result, store.SummaryFile)
+	}
+	if filepath.Base(result) != store.SummaryFile {
+		return ""
+	}
+	return result
+}
+
+func (j *judging) read(name string) (data []byte, err error) {
+	if own := name == summary(name); !own || j.own == nil {
+		if data, err = atomicfile.Read(name, atomicfile.MaxList); !own || err != nil {
+			return data, err
+		}
+		j.own = data
+	}
+	return j.own, nil
+}
+
+// cases are those of a run of which none was chosen, those without dead links first; nil: there is no such run, which others say.
+func (j *judging) cases() []string {
+	result, err := resultOf(j.c)
+	if name := summary(result); err == nil && name != "" && !j.c.IsSet("case") {
+		if data, err := j.read(name); err == nil {
+			return foreign.Cases(data)
+		}
+	}
+	return nil
+}
+
+// all judges cases of a run together. One that cannot be judged is none where others can.
+func (j *judging) all(cases []string) (*judge.Verdict, error) {
+	var of []judge.Case
+	var errs []error
+	for _, name := range cases {
+		if err := j.c.Set("case", name); err != nil {
+			return nil, err
+		}
+		in, err := j.input()
+		x := judge.Case{Name: name}
+		if err == nil {
+			x.Verdict, err = proc.Made(j.c.Context, func() (*judge.Verdict, error) { return judge.Judge(*in) })
+		}
+		if err != nil {
+			errs = append(errs, usage(err))
+			x.Sentence = show.Line(err.Error())
+		}
+		of = append(of, x)
+	}
+	if len(errs) == len(of) {
+		return nil, errs[0]
+	}
+	return judge.Together(of), nil
+}
+
+func (j *judging) input() (*judge.Input, error) {
+	result, err := resultOf(j.c)
+	if err == nil {
+		err = j.network(result)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := readSource(j.c, j.c.String("network"))
+	if err != nil {
+		return nil, err
+	}
+	return j.over(s)
+}
+
+// over is input for a network that has been read.
+func (j *judging) over(s *netfile.Source) (*judge.Input, error) {
+	c := j.c
 	result, err := resultOf(c)
 	if err != nil {
 		return nil, err
@@ -130,14 +210,12 @@ func judgeOver(c *cli.Context, s *netfile.Source) (*judge.Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(words.Result); err == nil && info.IsDir() {
-		words.Result = filepath.Join(words.Result, "summary.json")
-	}
+	words.Result = cmp.Or(summary(words.Result), words.Result)
 	read := func(name string) ([]byte, error) {
 		if name == standardInput && piped != nil {
 			return piped, nil
 		}
-		return atomicfile.Read(name, atomicfile.MaxList)
+		return j.read(name)
 	}
 	if err := words.Read(in, read); err != nil {
 		return nil, usage(err)
@@ -156,18 +234,15 @@ func resultOf(c *cli.Context) (string, error) {
 	return cmp.Or(name, result), nil
 }
 
-// networkOfRun takes network and dead links from the results of a run where no network is given.
-func networkOfRun(c *cli.Context, result string) error {
-	if c.IsSet("network") {
+// network takes network and dead links from the results of a run where no network is given.
+func (j *judging) network(result string) error {
+	c, file := j.c, summary(result)
+	if c.IsSet("network") && !j.ours {
 		return nil
 	}
-	dir := result
-	if filepath.Base(result) == "summary.json" {
-		dir = filepath.Dir(result)
-	}
-	manifest, file := filepath.Join(dir, "manifest.json"), filepath.Join(dir, "summary.json")
+	manifest := filepath.Join(filepath.Dir(file), store.ManifestFile)
 	text, err := atomicfile.Read(manifest, atomicfile.MaxList)
-	if result == "" || err != nil {
+	if file == "" || err != nil {
 		return usagef("--network or --paths is missing, for example --network 'FT(2;4,8)'")
 	}
 	m, err := results.ReadManifest(bytes.NewReader(text))
@@ -178,15 +253,16 @@ func networkOfRun(c *cli.Context, result string) error {
 	if err != nil {
 		return usagef("--network is missing, and the scenario of %s has none: %w", result, err)
 	}
-	if text, err = atomicfile.Read(file, atomicfile.MaxList); err != nil {
+	if text, err = j.read(file); err != nil {
 		return usage(err)
 	}
 	own, err := foreign.Read(text, foreign.Options{Case: c.String("case")})
 	if err != nil {
 		return usagef("%s: %w", file, err)
 	}
+	j.ours = true
 	err = errors.Join(c.Set("network", s.Topology()), c.Set("topology", s.Topology())) // next commands have its other name
-	if len(own.Down) > 0 && !c.IsSet("down") {
+	if len(own.Down) > 0 && !j.down {
 		err = errors.Join(err, c.Set("down", strings.Join(own.Down, ",")))
 	}
 	return err

@@ -57,7 +57,7 @@ func judgePorts(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := judgeOver(c, &netfile.Source{Whole: hosts, Net: hosts})
+	in, err := (&judging{c: c}).over(&netfile.Source{Whole: hosts, Net: hosts})
 	if err != nil {
 		return err
 	}

@@ -82,6 +82,7 @@ type Verdict struct {
 	Ordered  *Ordered  `json:"ordered,omitempty"`
 	Planned  *Planned  `json:"planned,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`
+	Cases    []Case    `json:"cases,omitempty"` // of a run with several, all; the rest is of the worst
 	// Guess says why shares of the link rate are guesses, "" where they are not.
 	Guess string `json:"guess,omitempty"`
 
@@ -89,6 +90,7 @@ type Verdict struct {
 	assumed  string // of the ranks of the result, what decides its figure: ", with one rank a host"
 	doubt    string // of our own result, why its run does not tell
 	slow     string // of our own result, who was slow in its run
+	name     string // of the case, where there are several
 	adaptive bool   // switches choose the way of each message
 	good     Thresholds
 	flags    []string // of Input

@@ -11,7 +11,7 @@ import (
 
 // Answer is word and first sentence, by answer.Decide, with commands that tell more.
 func (v *Verdict) Answer() answer.Answer {
-	a := answer.Decide(answer.Exchange, v.evidence())
+	a := answer.Decide(answer.Exchange, v.ofCase(v.evidence()))
 	if a.Verdict == answer.Good || v.flags == nil {
 		return a
 	}

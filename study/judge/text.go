@@ -28,6 +28,9 @@ func (v *Verdict) Lines() (rows [][]string) {
 		}
 		rows = append(rows, []string{head, fmt.Sprintf(text, a...)})
 	}
+	for _, c := range v.Cases {
+		add("cases", "%s: %s: %s", c.Name, c.Word, c.Sentence)
+	}
 	v.answer(add)
 	if a := v.AtMost; a != nil {
 		healthy := "without dead links"

@@ -374,6 +374,17 @@ func readOwn(data []byte, o Options) (*Result, error) {
 	return r, nil
 }
 
+// Cases are those of our own results that are no control, those without dead links first; nil for another output.
+func Cases(data []byte) (names []string) {
+	var s results.Summary
+	if jsondoc.Unmarshal(data, &s) != nil || s.Schema != ownSchema {
+		return nil
+	}
+	cases := lists.Filter(s.Cases, func(c results.Case) bool { return !c.Control })
+	slices.SortStableFunc(cases, func(a, b results.Case) int { return cmp.Compare(min(1, len(a.Failures)), min(1, len(b.Failures))) })
+	return lists.Map(cases, func(c results.Case) string { return c.Name })
+}
+
 // ownCase returns the case of a name, or of those that are no control the fastest, where all have the same dead links.
 func ownCase(cases []results.Case, name string) (found results.Case, err error) {
 	var names, open []string
