@@ -43,9 +43,33 @@ func (r *runner) offeredOf(m *measured) *results.Offered {
 	return &results.Offered{
 		Load: m.Load.String(), RatePerSec: m.Load.Rate, Share: share,
 		Offered: o.Accepted + o.Refused, Complete: m.outcome.Events, Incomplete: o.Accepted - min(o.Accepted, m.outcome.Events), Refused: o.Refused,
-		Missing: missing(o.Absent), Growth: o.Growth(), Filling: o.Growth() > m.Load.Finest(float64(o.Accepted+o.Refused)), DeadSec: float64(o.Refused) / m.Load.Rate, DeadTimes: o.Times, LongestSec: o.Longest.Seconds(),
+		Missing: missing(o.Absent), Away: away(m.outcome.Away), Growth: o.Growth(), Filling: o.Growth() > m.Load.Finest(float64(o.Accepted+o.Refused)), DeadSec: float64(o.Refused) / m.Load.Rate, DeadTimes: o.Times, LongestSec: o.Longest.Seconds(),
 		Latency: o.Latency.Quantiles(), Wait: o.Waited.Quantiles(), Parts: o.Parts.Times(), ClockErrorSec: o.ClockError.Seconds(),
 	}
+}
+
+// ways are the times at which servers were lost, and joined again.
+func (x *measurement) ways() (out []results.LinkEvent) {
+	for _, a := range x.m.outcome.Away {
+		name := fmt.Sprintf("server%d", a.Server)
+		out = append(out, results.LinkEvent{Link: name, TSec: a.From.Seconds()})
+		if a.Back {
+			out = append(out, results.LinkEvent{Link: name, Up: true, TSec: a.To.Seconds()})
+		}
+	}
+	return out
+}
+
+// away are the times in which a case went on without servers.
+func away(all []controller.Away) (out []results.Away) {
+	for _, a := range all {
+		x := results.Away{Server: a.Server, FromSec: a.From.Seconds()}
+		if a.Back {
+			x.ToSec, x.Event = new(a.To.Seconds()), new(a.Event)
+		}
+		out = append(out, x)
+	}
+	return out
 }
 
 // addOffered adds what another slice was offered.

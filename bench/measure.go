@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -37,6 +36,8 @@ type measurement struct {
 	counterErr error               // of reading them
 }
 
+const backWithin = 2 * time.Second
+
 // measure runs the case on the workers, plays its timed failures in parallel, and reads counters
 // before and after, while the network is quiet.
 func (r *runner) measure(ctx context.Context, m *measured, p Place) error {
@@ -60,9 +61,14 @@ func (r *runner) measure(ctx context.Context, m *measured, p Place) error {
 	c.OnMeasure = func() { x.begin(ctx, beside, g) }
 	c.OnSample = x.sample
 	g.Go(func() error { return x.f.WatchCables(beside, x.seen.tell) })
+	if r.lost { // servers that are back have a moment to join before the clock begins
+		moment, over := context.WithTimeout(ctx, backWithin)
+		_ = r.ctl.Join(moment, 0)
+		over()
+	}
 	var runErr error
 	m.outcome, runErr = r.ctl.RunCase(ctx, c)
-	r.lost = r.lost || runErr == nil && lostOne(m)
+	r.lost = r.lost || len(m.outcome.Away) > 0
 	stop()
 	besideErr := g.Wait()
 	x.note(runErr)
@@ -88,21 +94,29 @@ func (x *measurement) begin(ctx, beside context.Context, g *errgroup.Group) {
 	g.Go(func() error { return x.line.play(beside, stepsOf(x.m.Case)) })
 }
 
-// lostOne reports whether a case has gone on without a server.
-func lostOne(m *measured) bool {
-	return m.Load.GoesOn && slices.ContainsFunc(m.outcome.Servers, func(s controller.Server) bool { return !s.Reported })
+// lose ends a server when its time has come, and has it come back when that has, or the case is over.
+func (x *measurement) lose(ctx context.Context, l scenario.Lost) error {
+	if !x.awaits(ctx, l.At) {
+		return nil
+	}
+	x.ctl.Lose(l.Server)
+	if x.awaits(ctx, l.At+l.For); l.For == 0 {
+		<-ctx.Done()
+	}
+	x.ctl.Admit(l.Server)
+	return nil
 }
 
-// lose ends a server when its time has come.
-func (x *measurement) lose(ctx context.Context, l scenario.Lost) error {
-	timer := time.NewTimer(time.Until(x.line.start.Add(l.At)))
+// awaits waits until a time after the measurement began; false: ctx has ended before.
+func (x *measurement) awaits(ctx context.Context, at time.Duration) bool {
+	timer := time.NewTimer(time.Until(x.line.start.Add(at)))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		x.ctl.Lose(l.Server)
+		return true
 	case <-ctx.Done():
+		return false
 	}
-	return nil
 }
 
 // sample handles a sample of a server that builds events, and reports the rate of each finished
@@ -125,6 +139,7 @@ func (x *measurement) sample(s results.Sample) {
 func (x *measurement) note(runErr error) {
 	var odd []string
 	x.m.events, odd = x.line.results(policyOf(x.m.Case))
+	x.m.events = append(x.m.events, x.ways()...)
 	x.m.warnings = append(x.m.warnings, odd...)
 	x.m.failovers, x.m.last = x.failovers(x.m, x.line), x.line.plan
 	if x.links != nil {
@@ -166,7 +181,7 @@ func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeli
 	}
 	events := lists.Map(m.outcome.Servers, func(s controller.Server) uint64 { return s.Events })
 	var planned []float64
-	if m.outcome.Complete && len(m.failovers) == 0 && !lostOne(m) {
+	if m.outcome.Complete && len(m.failovers) == 0 && len(m.outcome.Away) == 0 {
 		planned = plannedBytes(m.Planned, between(r.s, m.Planned, events))
 	}
 	m.links = carried(m.Planned, m.repeat, before, after, planned)

@@ -207,12 +207,13 @@ func (r *runner) session(ctx context.Context, work func(context.Context) error) 
 	defer giveUp(nil)
 	wait, err := r.f.Launch(workers, fabric.Job{
 		Tree: r.s.Tree, Controller: r.ctl.Addr(), Token: r.o.Token, Failed: func() { giveUp(errWorkerFailed) },
+		Again: slices.ContainsFunc(r.s.Cases, func(c scenario.Case) bool { return c.Load.GoesOn }),
 	})
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if err != nil {
+		if err != nil || r.lost { // a lost server may wait for its time to join again
 			stop()
 		}
 		if ends := wait(); !r.lost { // else they are of servers that a case went on without

@@ -47,7 +47,7 @@ func addMeasured(a *controller.Outcome, b controller.Outcome) {
 	a.Exchanges += b.Exchanges
 	a.Events += b.Events
 	a.Span += b.Span
-	a.Offered = addOffered(a.Offered, b.Offered)
+	a.Offered, a.Away = addOffered(a.Offered, b.Offered), slices.Concat(a.Away, b.Away)
 	a.BarrierWait += b.BarrierWait
 	a.Tokens += b.Tokens
 	a.Loads = append(a.Loads, b.Loads...)

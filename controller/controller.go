@@ -52,6 +52,7 @@ type Controller struct {
 	// refused has why a connection was refused, by the position that it claimed, or unknown. Its
 	// size is bounded: anybody may connect.
 	refused map[int]error
+	banned  map[int]bool // from joining, until Admit
 
 	listener  net.Listener
 	tracing   sync.Mutex    // of one Trace after the other
@@ -70,6 +71,7 @@ func New(opt Options) *Controller {
 		opt: opt, log: cmp.Or(opt.Log, slog.New(slog.DiscardHandler)),
 		members: make(map[int]*member),
 		refused: make(map[int]error),
+		banned:  make(map[int]bool),
 		joined:  make(chan struct{}),
 		quit:    make(chan struct{}),
 	}
@@ -142,7 +144,7 @@ func (c *Controller) handle(w *wire.NetConn, from string) {
 			c.refuse(server, from, err)
 		}
 		c.mu.Unlock()
-		if here { // else dismiss has closed it and logged that
+		if here && !errors.Is(err, errLater) { // else dismiss has closed it and logged that
 			c.log.Warn("control port: refused", "from", from, "reason", err)
 		}
 		_ = w.Close()
@@ -169,6 +171,9 @@ func (c *Controller) greet(w *wire.NetConn) (m *member, server int, err error) {
 		return nil, hello.Server, err
 	}
 	m, reason := c.admit(hello, welcome, w)
+	if reason == errLater.Error() {
+		return nil, hello.Server, errLater // without an answer: it tries again
+	}
 	if reason != "" {
 		_ = w.Send(wire.Refused{Reason: reason})
 		return nil, hello.Server, errors.New(reason)
@@ -200,6 +205,8 @@ func (c *Controller) admit(h wire.Hello, welcome wire.Welcome, w *wire.NetConn) 
 		return nil, fmt.Sprintf("server %d: not a position", h.Server)
 	case c.opt.Servers != nil && !slices.Contains(c.opt.Servers, h.Server):
 		return nil, fmt.Sprintf("server %d is not part of this run", h.Server)
+	case c.banned[h.Server]:
+		return nil, errLater.Error()
 	case c.members[h.Server] != nil:
 		return nil, fmt.Sprintf("server %d has joined already", h.Server)
 	}
@@ -209,6 +216,9 @@ func (c *Controller) admit(h wire.Hello, welcome wire.Welcome, w *wire.NetConn) 
 	c.members[h.Server] = m
 	delete(c.refused, h.Server)
 	c.changed()
+	if c.stage != nil {
+		c.stage.came(h.Server)
+	}
 	return m, ""
 }
 
@@ -225,13 +235,20 @@ func (c *Controller) changed() {
 
 func (c *Controller) drop(m *member, err error) {
 	c.mu.Lock()
-	delete(c.members, m.hello.Server)
-	c.changed()
+	c.leave(m)
 	quit := c.closed
 	c.mu.Unlock()
 	c.deliver(m, lost{err})
 	if !quit {
 		c.log.Info("worker left", "server", m.hello.Server, "reason", err)
+	}
+}
+
+// leave takes a member off the list, if it is still there; c.mu is held.
+func (c *Controller) leave(m *member) {
+	if c.members[m.hello.Server] == m {
+		delete(c.members, m.hello.Server)
+		c.changed()
 	}
 }
 

@@ -18,7 +18,7 @@ func (m *machine) gone(now time.Duration, rank int, err error) {
 		m.maybeOver(now)
 		return
 	}
-	m.note(rank, fmt.Errorf("control connection lost: %w", err))
+	m.note(now, rank, fmt.Errorf("control connection lost: %w", err))
 	m.abortAfter(now, grace)
 }
 
@@ -37,11 +37,14 @@ const grace = 50 * time.Millisecond
 
 // fail notes that a rank has failed and, the first time, aborts the case.
 func (m *machine) fail(now time.Duration, rank int, err error) {
-	m.note(rank, err)
+	m.note(now, rank, err)
 	m.abort(now, errFailed)
 }
 
-func (m *machine) note(rank int, err error) {
+func (m *machine) note(now time.Duration, rank int, err error) {
+	if len(m.failed) == 0 {
+		m.first = now
+	}
 	if w := &m.workers[rank]; w.failure == nil {
 		w.failure = err
 		m.failed = append(m.failed, rank)

@@ -28,6 +28,24 @@ type loading struct {
 	first, built, closed uint64
 	id                   uint64 // of event 0, where the ledger has them
 	earlier              *earlier
+
+	// Of a part that ends because a server is back: how many events of the trigger it has; 0: not known yet.
+	parts bool
+	until uint64
+}
+
+// part has this part of a case end with the events that have happened: servers have joined again, which the next has.
+func (m *machine) part(now time.Duration) {
+	m.parting = true
+	m.advance(now)
+}
+
+// later is how many events are left to the next part.
+func (l *loading) later() uint64 {
+	if !l.parts {
+		return 0
+	}
+	return l.trigger.Due() - l.until
 }
 
 // clockEvery is the least time between two looks at the clock: events that are closer are granted together.
@@ -41,6 +59,7 @@ func (m *machine) startClock(now time.Duration) {
 	}
 	events := uint64(m.roles.Events())
 	if b := m.before; b != nil {
+		b.trigger.Regroup(events)
 		m.loading = &loading{began: time.Duration(b.began - m.zero), events: events, sent: m.pace.until, trigger: b.trigger, earlier: b}
 		m.shift = now - m.loading.began
 		return
@@ -52,9 +71,14 @@ func (m *machine) startClock(now time.Duration) {
 
 // clock lets events happen until now, while as many are built as is known. It is called before that number rises.
 func (m *machine) clock(now time.Duration) {
-	if m.loading != nil && m.state == measuring {
-		m.loading.forget(m)
-		m.loading.trigger.Run(now-m.loading.began, m.built())
+	l := m.loading
+	if l == nil || m.state != measuring && (m.state != draining || !m.parting) {
+		return
+	}
+	l.forget(m)
+	l.trigger.Run(now-l.began, m.built())
+	if m.parting && !l.parts {
+		l.parts, l.until = true, l.trigger.Due()
 	}
 }
 
@@ -87,6 +111,9 @@ func (m *machine) wakes(now time.Duration) (time.Duration, bool) {
 func (m *machine) happened(now time.Duration) (until uint64, last bool) {
 	m.clock(now)
 	t := m.loading.trigger
+	if m.parting {
+		return max(m.pace.until, m.c.Warmup+m.loading.until/m.loading.events), true
+	}
 	return max(m.pace.until, m.c.Warmup+t.Due()/m.loading.events), t.Over()
 }
 
@@ -149,7 +176,7 @@ func (m *machine) assignHappened(now time.Duration) {
 	if l.first+uint64(len(l.out)) == 0 {
 		l.id = m.ledger.next()
 	}
-	for l.trigger.Waiting() > 0 {
+	for l.trigger.Waiting() > l.later() {
 		place, free := m.nextBuilder()
 		if !free {
 			break
@@ -214,6 +241,14 @@ type Offered struct {
 	// many events lack each.
 	Closed uint64
 	Absent map[int]uint64
+}
+
+// An Away is the time in which a case went on without a server, since the clock began.
+type Away struct {
+	Server   int // position
+	From, To time.Duration
+	Event    uint64 // accepted, from 0: from this one on the server takes part again
+	Back     bool   // else it was away until the end, and there is no To and no Event
 }
 
 // offered adds up what the workers reported. Classes were checked when they came.

@@ -13,21 +13,59 @@ import (
 	"evbench/controller/wire"
 )
 
-// Lose ends the connection to a server, whose worker ends: as if it had died. A server that has not joined stays away.
+// errLater is why a server is not admitted now.
+var errLater = errors.New("not before its time")
+
+// Lose ends the connection to a server, as if it had died, until Admit. A server that has not joined stays away.
 func (c *Controller) Lose(server int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.banned[server] = true
+	c.hangUp(server)
+}
+
+// Admit lets a server join again.
+func (c *Controller) Admit(server int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.banned, server)
+}
+
+// hangUp takes a server off the list and ends its connection; c.mu is held.
+func (c *Controller) hangUp(server int) {
 	if m := c.members[server]; m != nil {
+		c.leave(m)
 		m.hangUp(io.ErrClosedPipe)
 	}
 }
 
-// away are the ranks of a case whose servers are not connected.
-func (c *Controller) away(cs Case) (gone []int) {
+// lost are the ranks without which a case goes on, that of a machine which has failed: they have not answered the abort.
+// Connections to those that stand still are closed: such a server joins anew, or not at all.
+func (c *Controller) lost(m *machine) (ranks []int) {
+	if !errors.Is(m.err, errFailed) {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for rank := range m.workers {
+		if w := &m.workers[rank]; w.totals == nil {
+			ranks = append(ranks, rank)
+			if !w.lost {
+				c.hangUp(w.server)
+			}
+		}
+	}
+	return ranks
+}
+
+// present gives the peers of a case the addresses at which they have joined, and returns the ranks of those that have
+// not.
+func (c *Controller) present(cs *Case) (gone []int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cs.Peers = slices.Clone(cs.Peers)
 	for rank, p := range cs.Peers {
-		if c.members[p.Server] == nil {
+		if cs.Peers[rank] = c.addressed(p); c.members[p.Server] == nil {
 			gone = append(gone, rank)
 		}
 	}
@@ -35,46 +73,69 @@ func (c *Controller) away(cs Case) (gone []int) {
 }
 
 // runParts takes a case that goes on when servers are lost through as many parts as it needs: a part ends when one is
-// lost, and the next has those that are left. One clock runs through all of them.
+// lost, and the next has those that are left; it ends, too, with the events that have happened, when one has joined again,
+// which the next has. One clock runs through all of them.
 func (c *Controller) runParts(ctx context.Context, cs Case) (Outcome, error) {
 	var (
-		o       = Outcome{Servers: make([]Server, len(cs.Peers))}
-		part    = cs
-		earlier *earlier
-		err     error
+		o      = Outcome{Servers: make([]Server, len(cs.Peers))}
+		before *earlier
 	)
 	for rank, p := range cs.Peers {
 		o.Servers[rank] = Server{Server: p.Server, Rank: rank}
 	}
 	for {
-		gone := c.away(cs)
+		gone := c.present(&cs)
 		ranks := slices.DeleteFunc(indexes(len(cs.Peers)), func(rank int) bool { return slices.Contains(gone, rank) })
-		if part = cs.only(ranks); earlier != nil {
+		part := cs.only(ranks)
+		if before != nil {
 			part.Warmup, part.OnMeasure = 0, nil
 		}
-		if err = part.validate(); err == nil {
-			err = part.Roles().Check()
-		}
-		if err != nil {
+		o.went(positions(cs.Peers, gone), before.ends())
+		if err := errors.Join(part.validate(), part.Roles().Check()); err != nil {
 			return o, fmt.Errorf("case %q: %w: %w", cs.Name, notConnected(positions(cs.Peers, gone)), err)
 		}
-		var m *machine
-		var now Outcome
-		if m, now, err = c.runPart(ctx, part, earlier); m == nil {
-			return o, err
-		}
-		lost := m.ranks(func(_ int, w *worker) bool { return w.lost && w.totals == nil })
-		over := !errors.Is(m.err, errFailed) || len(lost) == 0
-		if !over && m.loading == nil { // nothing counts yet
+		first := before.next()
+		m, now, err := c.runPart(ctx, part, before, positions(cs.Peers, gone))
+		if m == nil && errors.Is(err, errAway) { // since we looked
 			continue
 		}
-		if !over {
-			c.log.Info("the case goes on", "case", cs.Name, "without", err)
-			earlier = m.settle(&now, lost)
-			over, err = earlier.trigger.Over() && earlier.trigger.Due() == 0, nil
-		}
-		if o.join(now, ranks, m.shift); over {
+		if m == nil {
 			return o, err
+		}
+		lost := c.lost(m)
+		goesOn := m.err == nil && m.parting || len(lost) > 0 || m.stoodStill() && now.Events > 0
+		if goesOn && m.loading == nil { // nothing counts yet
+			continue
+		}
+		if m.loading != nil {
+			o.came(m.servers(indexes(len(m.workers))), m.shift, first)
+		}
+		if goesOn {
+			c.log.Info("the case goes on", "case", cs.Name, "without", err)
+			before = m.settle(&now, lost)
+			o.went(m.servers(lost), before.ended)
+			goesOn, err = !before.trigger.Over() || before.trigger.Due() > 0, nil
+		}
+		if o.join(now, ranks, m.shift); !goesOn {
+			return o, err
+		}
+	}
+}
+
+// went notes that the case goes on without servers, since a time of its clock.
+func (o *Outcome) went(servers []int, at time.Duration) {
+	for _, server := range servers {
+		if !slices.ContainsFunc(o.Away, func(a Away) bool { return a.Server == server && !a.Back }) {
+			o.Away = append(o.Away, Away{Server: server, From: at})
+		}
+	}
+}
+
+// came notes that servers take part, from an event on.
+func (o *Outcome) came(servers []int, at time.Duration, event uint64) {
+	for i, a := range o.Away {
+		if !a.Back && slices.Contains(servers, a.Server) {
+			o.Away[i].Back, o.Away[i].To, o.Away[i].Event = true, at, event
 		}
 	}
 }
@@ -138,19 +199,40 @@ func (c Case) only(ranks []int) Case {
 // earlier is what the parts of a case before this one leave to it.
 type earlier struct {
 	trigger *load.Trigger
-	began   int64 // of the clock, in ns since 1970
+	began   int64         // of the clock, in ns since 1970
+	ended   time.Duration // that the last part did, of the clock
 	offered *Offered
 }
 
-// settle ends a part in which ranks were lost. Events that need one of them are closed: those that it builds and, if it
+func (e *earlier) ends() time.Duration {
+	if e == nil {
+		return 0
+	}
+	return e.ended
+}
+
+// next is the first event of the next part.
+func (e *earlier) next() uint64 {
+	if e == nil {
+		return 0
+	}
+	return e.trigger.Accepted - e.trigger.Waiting()
+}
+
+// stoodStill reports whether a case failed since a server, or all, stood still, and did not end.
+func (m *machine) stoodStill() bool {
+	return errors.Is(m.err, errFailed) && len(m.failed) > 0 && m.workers[m.failed[0]].stuck
+}
+
+// settle ends a part, in which ranks may have been lost. Events that need one of them are closed: those that it builds and, if it
 // sends fragments, all that have happened, as its buffer is gone. The others are built in the next part, from the buffers
 // of their sources. What a lost server has built is known from its own reports.
 func (m *machine) settle(o *Outcome, lost []int) *earlier {
 	o.Assigned, o.Lost, o.Unfinished, o.Complete = o.Built, m.gaveUp(), 0, true
 	l := m.loading
-	reads, lacks := slices.ContainsFunc(lost, m.roles.Reads), m.workers[lost[0]].server
+	reads := slices.ContainsFunc(lost, m.roles.Reads)
 	var again []time.Duration
-	whole, closed := l.built, l.closed
+	whole, closed, lack := l.built, l.closed, uint64(0)
 	for i, at := range l.out {
 		switch rank, f := m.fateOf(l.first + uint64(i)); {
 		case f == built:
@@ -159,21 +241,29 @@ func (m *machine) settle(o *Outcome, lost []int) *earlier {
 			closed++
 		case reads || slices.Contains(lost, rank):
 			closed++
-			o.Offered.Absent[lacks]++
+			lack++
 		default:
 			again = append(again, at)
 		}
 	}
-	left := m.ranks(func(rank int, w *worker) bool { return w.builds && !slices.Contains(lost, rank) })
-	dropped := l.trigger.Resume(uint64(len(left)), again, reads)
-	o.Offered.Absent[lacks] += dropped
+	dropped := l.trigger.Resume(again, reads)
 	o.Offered.Closed = closed + dropped
 	if l.earlier != nil {
 		o.Offered.Closed += l.earlier.offered.Closed
 	}
-	o.Servers[lost[0]].Events += whole - min(whole, o.Events)
+	if len(lost) > 0 {
+		first := &o.Servers[lost[0]]
+		first.Events += whole - min(whole, o.Events)
+		if lack += dropped; lack > 0 {
+			o.Offered.Absent[first.Server] += lack
+		}
+	}
 	o.Events, o.Exchanges = whole, whole/l.events
-	return &earlier{trigger: l.trigger, began: m.zero + int64(l.began), offered: o.Offered}
+	ended := m.since
+	if len(m.failed) > 0 {
+		ended = m.first
+	}
+	return &earlier{trigger: l.trigger, began: m.zero + int64(l.began), ended: ended - l.began, offered: o.Offered}
 }
 
 // fateOf is who builds an event of the counted part, counted from 0, and whether it is built.

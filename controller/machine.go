@@ -43,6 +43,7 @@ type machine struct {
 	loading  *loading      // of the counted part of a case with a load
 	before   *earlier      // of the parts of the case before this one
 	shift    time.Duration // of the counted part, since the clock began
+	parting  bool          // this part of the case ends with the events that have happened: see part
 	zero     int64         // when the time of the machine was 0, in ns since 1970
 	samples  int
 	acts     []action
@@ -67,6 +68,7 @@ type failing struct {
 	during  state         // at the failure
 	abortAt time.Duration // when to abort a failed case, see abortAfter; 0: it has not failed
 	failed  []int         // ranks in the order of failure
+	first   time.Duration // when the first of them did
 	owing   []int         // ranks whose answer to an order was overdue then
 }
 
@@ -203,7 +205,7 @@ func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 		w.totals, w.at = m.account(now, rank, msg.Totals, false), m.placed(msg.At)
 		if msg.Stuck {
 			w.stuck = w.failure == nil
-			m.note(rank, errors.New(msg.Text))
+			m.note(now, rank, errors.New(msg.Text))
 			m.abortAfter(now, max(grace, m.c.Timeout/8)) // workers check eight times a time-out
 		} else {
 			m.fail(now, rank, errors.New(msg.Text))
@@ -410,7 +412,7 @@ func (m *machine) most() (n uint64) {
 func (m *machine) maybeLast(now time.Duration) {
 	enough := now-m.since >= m.c.Duration
 	if m.loading != nil {
-		enough = m.loading.trigger.Over() && m.loading.trigger.Waiting() == 0
+		enough = (m.parting || m.loading.trigger.Over()) && m.loading.trigger.Waiting() <= m.loading.later()
 	} else if m.c.Exchanges > 0 {
 		enough = m.allDo(func(w *worker) bool { return w.assigned >= m.c.Warmup+m.c.Exchanges })
 	}

@@ -52,6 +52,7 @@ type Outcome struct {
 	Tokens      uint64        // counted, over all servers
 	Retransmits uint64
 	Offered     *Offered // by a clock; nil without a load
+	Away        []Away   // where the case goes on without lost servers
 	IO          string   // how the transport moved payload; "": it has one way only, or the case did not begin
 }
 

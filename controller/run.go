@@ -22,6 +22,18 @@ type stage struct {
 	update  *update       // under way; only play uses it
 	planned chan struct{} // closed when the last requested window is planned; nil: none was requested
 	over    chan struct{} // closed when inbox and updates have no reader any more
+	gone    []int         // positions of the servers of the case that this part of it goes on without
+	back    chan struct{} // has one entry once one of these has joined
+}
+
+// came notes that a server has joined; the controller's mutex is held.
+func (s *stage) came(server int) {
+	if slices.Contains(s.gone, server) {
+		select {
+		case s.back <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // A window is a planned window.
@@ -63,13 +75,14 @@ func (c *Controller) RunCase(ctx context.Context, cs Case) (Outcome, error) {
 	if cs.Load.GoesOn {
 		return c.runParts(ctx, cs)
 	}
-	_, o, err := c.runPart(ctx, cs, nil)
+	_, o, err := c.runPart(ctx, cs, nil, nil)
 	return o, err
 }
 
-// runPart runs a case, or the part of it that follows others. Without a machine it has not begun.
-func (c *Controller) runPart(ctx context.Context, cs Case, before *earlier) (*machine, Outcome, error) {
-	s, run, err := c.open(cs)
+// runPart runs a case, or the part of it that follows others, without the servers gone. Without a machine it has not
+// begun.
+func (c *Controller) runPart(ctx context.Context, cs Case, before *earlier, gone []int) (*machine, Outcome, error) {
+	s, run, err := c.open(cs, gone)
 	if err != nil {
 		return nil, Outcome{}, fmt.Errorf("case %q: %w", cs.Name, err)
 	}
@@ -122,6 +135,8 @@ func (c *Controller) play(ctx context.Context, m *machine, s *stage) {
 			m.advance(wake())
 		case a := <-s.inbox:
 			m.hear(wake(), a)
+		case <-s.back:
+			m.part(wake())
 		case w := <-s.windows:
 			m.planned(wake(), w.id, w.parts, w.err)
 		case do := <-s.orders:
@@ -198,7 +213,7 @@ func (s *stage) plan(p planning) {
 	}()
 }
 
-func (c *Controller) open(cs Case) (*stage, uint32, error) {
+func (c *Controller) open(cs Case, gone []int) (*stage, uint32, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stage != nil {
@@ -208,7 +223,12 @@ func (c *Controller) open(cs Case) (*stage, uint32, error) {
 	if missing != nil {
 		return nil, 0, notConnected(missing)
 	}
-	c.stage = s
+	c.stage, s.gone = s, gone
+	for _, server := range gone {
+		if c.members[server] != nil { // since the caller looked
+			s.came(server)
+		}
+	}
 	c.run++
 	return s, c.run, nil
 }
@@ -217,7 +237,7 @@ func (c *Controller) open(cs Case) (*stage, uint32, error) {
 func (c *Controller) among(peers []wire.Peer) (s *stage, missing []int) {
 	s = &stage{
 		ranks: make(map[*member]int), members: make([]*member, len(peers)),
-		inbox: make(chan arrival, 4*len(peers)), updates: make(chan *update), orders: make(chan func(*machine, time.Duration)), windows: make(chan window), over: make(chan struct{}),
+		inbox: make(chan arrival, 4*len(peers)), updates: make(chan *update), orders: make(chan func(*machine, time.Duration)), windows: make(chan window), over: make(chan struct{}), back: make(chan struct{}, 1),
 	}
 	for rank, p := range peers {
 		m := c.members[p.Server]
@@ -254,13 +274,19 @@ func (c *Controller) gathered(goesOn bool) ([]wire.Peer, error) {
 	}
 	var out []wire.Peer
 	for _, server := range slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(c.members)), missing...))) {
-		p := wire.Peer{Server: server}
-		if m := c.members[server]; m != nil {
-			p.Addrs = []string{m.hello.Data}
-		}
-		out = append(out, p)
+		out = append(out, c.addressed(wire.Peer{Server: server}))
 	}
 	return out, nil
 }
 
-func notConnected(servers []int) error { return fmt.Errorf("not connected: %s", names(servers)) }
+// addressed is a peer at the address that its server gave when it joined; c.mu is held.
+func (c *Controller) addressed(p wire.Peer) wire.Peer {
+	if m := c.members[p.Server]; m != nil {
+		p.Addrs = []string{m.hello.Data}
+	}
+	return p
+}
+
+var errAway = errors.New("not connected")
+
+func notConnected(servers []int) error { return fmt.Errorf("%w: %s", errAway, names(servers)) }

@@ -67,7 +67,7 @@ func (c *Controller) Survey(ctx context.Context, limit time.Duration, routers fu
 // openAll opens a case of all joined servers in which nothing is exchanged: they are asked questions.
 func (c *Controller) openAll() (peers []wire.Peer, s *stage, run uint32, err error) {
 	if peers, err = c.peers(); err == nil {
-		s, run, err = c.open(Case{Case: wire.Case{Peers: peers}})
+		s, run, err = c.open(Case{Case: wire.Case{Peers: peers}}, nil)
 	}
 	return peers, s, run, err
 }

@@ -53,6 +53,7 @@ func (m *machine) silent(now time.Duration) {
 	for rank := range m.workers {
 		w := &m.workers[rank]
 		if w.totals == nil && now-w.heard >= m.c.Timeout {
+			w.stuck = w.stuck || m.c.Load.GoesOn
 			m.fail(now, rank, fmt.Errorf("no sign of life for %v", m.c.Timeout))
 		}
 	}

@@ -76,6 +76,7 @@ type Job struct {
 	Controller string // "unix:/path" or "tcp:host:port"
 	Token      string // shared secret of the run
 	Failed     func() // a worker has ended with an error, which wait will return
+	Again      bool   // a worker that was killed may be started again: it joins anew
 }
 
 // Joined are the workers of a run, one per server.

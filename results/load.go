@@ -22,6 +22,8 @@ type Offered struct {
 	Refused    uint64  `json:"refused" unit:"event"`    // they found the buffers of the sources full
 	// Missing are the sources of what incomplete events lacked when they were closed, the most frequent first.
 	Missing []Missing `json:"missing,omitempty"`
+	// Away are the times in which the case went on without servers, since its measured part began.
+	Away []Away `json:"away,omitempty"`
 
 	// Growth is the share of the offered events by which more wait in the last quarter of the time than in the second:
 	// the buffers hold them, for a while.
@@ -60,6 +62,14 @@ func (s Summary) Loads() (out []LoadRow) {
 type Missing struct {
 	Server int    `json:"server"` // position
 	Events uint64 `json:"events"` // that lacked its fragment
+}
+
+// An Away is the time in which a case went on without a server.
+type Away struct {
+	Server  int      `json:"server"` // position
+	FromSec float64  `json:"from_s"`
+	ToSec   *float64 `json:"to_s,omitempty"`  // that it took part again; nil: it did not
+	Event   *uint64  `json:"event,omitempty"` // from which on, counted from 0
 }
 
 // Taken is the share of the offered events that were built.

@@ -51,6 +51,7 @@ func lossFields(name *string, l *Lost) group {
 	return group{
 		{"server", word(name), "such as server5, which is lost"},
 		{"at", lasts(&l.At, 0, maxDuration), "after the measurement starts"},
+		{"for", lasts(&l.For, time.Millisecond, maxDuration), "after which it joins again; else after the case"},
 	}
 }
 

@@ -138,10 +138,10 @@ type Case struct {
 	Failover  *Failover // what is done about timed failures; nil: tables are re-routed with the case's engine
 }
 
-// A Lost server ends At after the measurement starts, and does not come back.
+// A Lost server leaves At after the measurement starts, and joins again after For; 0: after the case.
 type Lost struct {
-	Server int // position
-	At     time.Duration
+	Server  int // position
+	At, For time.Duration
 }
 
 // A Timed failure takes links down At after the measurement starts.

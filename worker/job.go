@@ -222,6 +222,9 @@ func (j *job) conclude(ctx context.Context, err error) {
 		if late, ok := errors.AsType[*lateError](err); ok {
 			text = late.Error()
 		}
+		if j.c.Load.GoesOn { // the event that it waited for is built in the next part of the case, or counts as incomplete
+			totals.Lost -= min(totals.Lost, 1)
+		}
 		m = wire.Error{Run: j.c.Run, At: at, Stuck: true, Text: text, Totals: totals}
 	case errors.Is(cause, errAborted):
 		m = wire.Finished{Run: j.c.Run, Aborted: true, At: at, Totals: totals}

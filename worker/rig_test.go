@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"net"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -39,6 +40,11 @@ type rig struct {
 
 	// options, if set, changes those of a worker.
 	options func(rank int, o *worker.Options)
+
+	// returns: a server that was lost joins again.
+	returns bool
+	// freezes, if set, stands between a worker and its controller.
+	freezes func(rank int, c net.Conn) net.Conn
 
 	mu   sync.Mutex
 	nets map[uint32][]*transporttest.Endpoint
@@ -106,13 +112,23 @@ func (r *rig) start() *rig {
 }
 
 func (r *rig) work(ctx context.Context, rank int) error {
-	o := worker.Options{
-		Conn: wire.NewConn(r.at.Dial(), wire.MaxFrame), Token: "secret", Server: 10 + rank, Open: r.open,
+	for {
+		conn := r.at.Dial()
+		if r.freezes != nil {
+			conn = r.freezes(rank, conn)
+		}
+		o := worker.Options{
+			Conn: wire.NewConn(conn, wire.MaxFrame), Token: "secret", Server: 10 + rank, Open: r.open,
+		}
+		if r.options != nil {
+			r.options(rank, &o)
+		}
+		err := worker.Run(ctx, o)
+		if !r.returns || ctx.Err() != nil || !errors.Is(err, worker.ErrLost) && !errors.Is(err, worker.ErrNotJoined) {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond) // as cmd/open does
 	}
-	if r.options != nil {
-		r.options(rank, &o)
-	}
-	return worker.Run(ctx, o)
 }
 
 func (r *rig) open(_ context.Context, c wire.Configure, moved func()) (worker.Connections, error) {

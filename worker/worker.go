@@ -101,6 +101,10 @@ var ErrRefused = wire.ErrRefused
 // connection may succeed.
 var ErrNotJoined = errors.New("not welcomed by the controller")
 
+// ErrLost reports that the control connection ended during a case that goes on without lost servers. This one may join
+// again: by another connection.
+var ErrLost = errors.New("lost, while the case goes on")
+
 // Run joins the controller and runs its cases until Quit, the end of ctx (see Stays) or the loss of
 // the control connection. All goroutines that it started have ended when it returns.
 func Run(ctx context.Context, o Options) error {
@@ -201,6 +205,9 @@ func (s *session) moves() uint64 {
 func (s *session) broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if s.job != nil && s.job.c.Load.GoesOn {
+		err = fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	return fmt.Errorf("control connection: %w", err)
 }

@@ -138,14 +138,17 @@ func (t *Trigger) Due() uint64 { return t.Accepted - t.done }
 
 // Resume has Take return the times of some events again, before those that it has not returned, or without these. All
 // other accepted events need not be built any more; Run counts from here. It returns how many of them were left out.
-func (t *Trigger) Resume(group uint64, again []time.Duration, without bool) (left uint64) {
+func (t *Trigger) Resume(again []time.Duration, without bool) (left uint64) {
 	if without {
 		left, t.stamps = uint64(len(t.stamps)), nil
 	}
 	t.stamps = slices.Concat(again, t.stamps)
-	t.group, t.done = max(1, group), t.Accepted-uint64(len(t.stamps))
+	t.done = t.Accepted - uint64(len(t.stamps))
 	return left
 }
+
+// Regroup changes how many events are accepted together, after Resume.
+func (t *Trigger) Regroup(group uint64) { t.group = max(1, group) }
 
 // Next is when the clock has its next event, if it is not over.
 func (t *Trigger) Next() (at time.Duration, ok bool) { return t.next, !t.Over() }

@@ -30,10 +30,12 @@ func Join(ctx context.Context, patience time.Duration, controller string, o work
 
 // join connects to the controller and stays until the controller ends it. Launchers start both
 // sides at about the same time, and strangers may interfere: within patience it dials, says hello,
-// and retries if there is no answer.
+// and retries if there is no answer. A server that was lost in a case which goes on joins again, while there is a
+// controller.
 func join(ctx context.Context, patience time.Duration, w way, o worker.Options) error {
 	end := time.Now().Add(patience)
 	var unheard error
+	back := false
 	for {
 		conn, err := insist(ctx, time.Until(end), w.dial)
 		if err != nil && unheard != nil && errors.Is(err, context.DeadlineExceeded) {
@@ -44,10 +46,13 @@ func join(ctx context.Context, patience time.Duration, w way, o worker.Options) 
 		}
 		o.Conn, o.Wait = conn, max(time.Until(end), time.Nanosecond)
 		err = worker.Run(ctx, o)
-		if ctx.Err() != nil || !errors.Is(err, worker.ErrNotJoined) {
+		back = back || errors.Is(err, worker.ErrLost)
+		if ctx.Err() != nil || !errors.Is(err, worker.ErrNotJoined) && !errors.Is(err, worker.ErrLost) {
 			return err
 		}
-		unheard = fmt.Errorf("%s: %w", w.to, err)
+		if unheard = fmt.Errorf("%s: %w", w.to, err); back {
+			end = time.Now().Add(patience)
+		}
 		select {
 		case <-time.After(min(retryEvery, time.Until(end))):
 		case <-ctx.Done():

@@ -73,7 +73,7 @@ func (r ranks) Launch(ctx context.Context, j fabric.Job) (wait func() error, err
 	if err != nil {
 		return nil, errors.Join(err, trust.RemoveTemp(dir))
 	}
-	said := awaitAll(ctx, j, []process{{"mpirun", cmd}})
+	said := awaitAll(ctx, j, []process{{name: "mpirun", cmd: cmd}})
 	return func() error { return errors.Join(said(), trust.RemoveTemp(dir)) }, nil
 }
 

@@ -69,16 +69,24 @@ func (p Processes) Launch(ctx context.Context, j fabric.Job) (wait func() error,
 	return wait, nil
 }
 
+// A process of workers, and how it is begun, again where it was killed and the run goes on.
 type process struct {
-	name string
-	cmd  *exec.Cmd
+	name  string
+	cmd   *exec.Cmd
+	begin func() (*exec.Cmd, error)
 }
+
+// afterKill is how long a process that was killed stays away.
+const afterKill = time.Second
 
 func (p Processes) startAll(ctx context.Context, j fabric.Job, dir, token string) (running []process, err error) {
 	if p.Inside == nil {
 		for rank := range j.Tree.Servers() {
-			x := process{j.Tree.ServerName(rank), p.command(ctx, j, token, "--transport", p.Transport, "--id", strconv.Itoa(j.Tree.Position(rank)), "--data", p.Data(rank).String())}
-			if err := p.begin(rank, x.cmd); err != nil {
+			x := process{name: j.Tree.ServerName(rank), begin: func() (*exec.Cmd, error) {
+				cmd := p.command(ctx, j, token, "--transport", p.Transport, "--id", strconv.Itoa(j.Tree.Position(rank)), "--data", p.Data(rank).String())
+				return cmd, p.begin(rank, cmd)
+			}}
+			if x.cmd, err = x.begin(); err != nil {
 				return running, fmt.Errorf("%s: %w", x.name, err)
 			}
 			running = append(running, x)
@@ -95,8 +103,11 @@ func (p Processes) startAll(ctx context.Context, j fabric.Job, dir, token string
 		if err != nil {
 			return running, err
 		}
-		x := process{filepath.Base(file), p.command(ctx, j, token, "--group", file)}
-		if err := x.cmd.Start(); err != nil {
+		x := process{name: filepath.Base(file), begin: func() (*exec.Cmd, error) {
+			cmd := p.command(ctx, j, token, "--group", file)
+			return cmd, cmd.Start()
+		}}
+		if x.cmd, err = x.begin(); err != nil {
 			return running, fmt.Errorf("%s: %w", j.Tree.ServerName(ranks[0]), err)
 		}
 		running = append(running, x)
@@ -127,6 +138,24 @@ func (p Processes) begin(rank int, cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
+// await waits until a process has ended by itself. Where the run goes on without it, one that was killed begins again.
+func (x *process) await(ctx context.Context, again bool) error {
+	for {
+		err := x.cmd.Wait()
+		if !again || x.cmd.ProcessState == nil || x.cmd.ProcessState.ExitCode() >= 0 || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-time.After(afterKill):
+		case <-ctx.Done():
+			return nil
+		}
+		if x.cmd, err = x.begin(); err != nil {
+			return err
+		}
+	}
+}
+
 // awaitAll waits for the workers in parallel with the caller. said returns, once all have ended,
 // their errors, in order, unless they were told to end before.
 func awaitAll(ctx context.Context, j fabric.Job, running []process) (said func() error) {
@@ -134,7 +163,7 @@ func awaitAll(ctx context.Context, j fabric.Job, running []process) (said func()
 	errs := make([]error, len(running))
 	for i, x := range running {
 		all.Go(func() {
-			err := x.cmd.Wait()
+			err := x.await(ctx, j.Again)
 			if err == nil || ctx.Err() != nil {
 				return
 			}
