@@ -394,6 +394,7 @@ type Trace struct {
 type Trail struct {
 	From, To          string
 	Port, First, Last int
+	Wait              time.Duration // for each answer, at most; 0: as long as some routers take
 }
 
 // Traced answers a Trace, in its order; Seen is empty if the worker cannot trace.

@@ -82,8 +82,11 @@ func (f *following) plan(ctx context.Context, t *topology.Tree) (*plan.Plan, err
 	return f.w.plan(n, f.c, base)
 }
 
-// lookAgain is the pause between two looks at the ways, of which each asks one question a link.
-const lookAgain = 250 * time.Millisecond
+// The pause between two looks at the ways, of which each asks one question a link: shorter where switches answer a survey fast.
+const (
+	lookSoon, lookAgain = 100 * time.Millisecond, 250 * time.Millisecond
+	gapsApart           = 50
+)
 
 // others set the links and routes of a network: a plan of ports needs none of them changed.
 type others struct{ *following }
@@ -99,14 +102,14 @@ func (f others) Watch(ctx context.Context, events chan<- failover.LinkEvent) err
 	var of *over
 	var spares map[netip.Addr][]Row
 	for look := 0; ; look++ {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(lookAgain):
-		}
 		f.mu.Lock()
 		o, told := f.over, f.told
 		f.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(min(max(lookSoon, gapsApart*o.net.gap), lookAgain)):
+		}
 		if o != of {
 			of, spares = o, o.spares()
 		}
@@ -137,7 +140,7 @@ func (f *following) look(ctx context.Context, o *over, spares map[netip.Addr][]R
 		r := rows[look%len(rows)]
 		at := firstHop + slices.IndexFunc(r.Hops, func(h Hop) bool { return h[0] == hop })
 		to := netip.AddrPortFrom(x.of.Hosts[r.Dst].Addr, uint16(x.of.Port))
-		trails[r.Src] = append(trails[r.Src], wire.Trail{From: x.of.Hosts[r.Src].Addr.String(), To: to.String(), Port: r.Port, First: at, Last: at})
+		trails[r.Src] = append(trails[r.Src], wire.Trail{From: x.of.Hosts[r.Src].Addr.String(), To: to.String(), Port: r.Port, First: at, Last: at, Wait: lookSoon})
 		want[r.Src] = append(want[r.Src], hop)
 	}
 	seen, err := f.a.Trace(ctx, trails, o.net.gap)

@@ -84,6 +84,9 @@ func (w *Ways) of(ctx context.Context, a bench.Asked, t *topology.Tree, avoid []
 		var s Survey
 		o := w.Options
 		o.Avoid, o.Seed = avoid, o.Seed+uint64(len(w.found))
+		if anew && len(w.found) > 0 { // the pace that is known
+			o.Gap = w.found[len(w.found)-1].gap
+		}
 		s, err = Run(ctx, hosts, port, o, a.Trace)
 		s.Paths.Time, s.Paths.Names = time.Now(), w.Names
 		paths, n.gap = &s.Paths, s.Gap

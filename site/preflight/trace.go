@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -13,8 +14,12 @@ import (
 	"evbench/controller/wire"
 )
 
-// wait is how long a switch may take for its answer: some take tens of milliseconds, as their processor makes it.
-const wait = 300 * time.Millisecond
+// longest is how long a switch may take for its answer: some take tens of milliseconds, as their processor makes it. After
+// the first answers to a host, patience times the slowest of them is enough, but no less than shortest.
+const (
+	longest, shortest = 300 * time.Millisecond, 50 * time.Millisecond
+	first, patience   = 16, 4
+)
 
 // silences is how many switches in a row may stay without an answer before the rest of a way is given up.
 const silences = 2
@@ -22,7 +27,7 @@ const silences = 2
 // Trace follows trails for package ports, questions gap apart. in runs a function inside the network namespace for sockets; nil calls it
 // directly. The result has the order of trails.
 func Trace(ctx context.Context, in func(func() error) error, trails []wire.Trail, gap time.Duration) []wire.Seen {
-	t := tracer{seen: make([]wire.Seen, len(trails)), gap: gap}
+	t := tracer{seen: make([]wire.Seen, len(trails)), gap: gap, wait: longest}
 	open := func() error {
 		for i, t1 := range trails {
 			p, err := newTrail(t1)
@@ -62,7 +67,7 @@ type trail struct {
 	six  bool
 	to   unix.Sockaddr
 	ttl  int
-	late time.Time
+	sent time.Time
 	none int // switches in a row without an answer
 }
 
@@ -165,6 +170,8 @@ type tracer struct {
 	pending, flight []*trail
 	gap             time.Duration
 	next            time.Time // of the next question
+	answered        int
+	slowest, wait   time.Duration // the slowest answer, and how long one may take
 }
 
 func (t *tracer) run(ctx context.Context) {
@@ -177,7 +184,7 @@ func (t *tracer) run(ctx context.Context) {
 			if t.next = t.next.Add(t.gap); t.next.Before(now) {
 				t.next = now.Add(t.gap)
 			}
-			p.late = now.Add(wait)
+			p.sent = now
 			if err := p.send(); err != nil {
 				t.end(p, err)
 				continue
@@ -190,26 +197,31 @@ func (t *tracer) run(ctx context.Context) {
 
 // poll waits for answers, the next question or the end of a wait.
 func (t *tracer) poll(now time.Time) {
-	until := now.Add(wait)
+	until := now.Add(t.wait)
 	if len(t.pending) > 0 && t.next.Before(until) {
 		until = t.next
 	}
 	fds := make([]unix.PollFd, len(t.flight))
 	for i, p := range t.flight {
 		fds[i] = unix.PollFd{Fd: int32(p.fd), Events: unix.POLLOUT}
-		if p.late.Before(until) {
-			until = p.late
+		if late := t.late(p); late.Before(until) {
+			until = late
 		}
 	}
 	limit := unix.NsecToTimespec(max(0, until.Sub(now)).Nanoseconds())
 	if n, err := unix.Ppoll(fds, &limit, nil); err != nil || n == 0 {
 		return
 	}
+	now = time.Now()
 	rest := t.flight[:0:0]
 	for i, p := range t.flight {
 		if fds[i].Revents == 0 {
 			rest = append(rest, p)
 			continue
+		}
+		t.slowest, t.answered = max(t.slowest, now.Sub(p.sent)), t.answered+1
+		if t.answered >= first {
+			t.wait = min(max(shortest, patience*t.slowest), longest)
 		}
 		hop, reached, err := p.answer()
 		switch {
@@ -229,7 +241,7 @@ func (t *tracer) poll(now time.Time) {
 func (t *tracer) expire(now time.Time) {
 	rest := t.flight[:0:0]
 	for _, p := range t.flight {
-		if p.late.After(now) {
+		if t.late(p).After(now) {
 			rest = append(rest, p)
 			continue
 		}
@@ -238,6 +250,9 @@ func (t *tracer) expire(now time.Time) {
 	}
 	t.flight = rest
 }
+
+// late is when the wait for an answer ends.
+func (t *tracer) late(p *trail) time.Time { return p.sent.Add(min(t.wait, cmp.Or(p.Wait, longest))) }
 
 // heard notes the answer of a switch, "" for none, and asks the next one.
 func (t *tracer) heard(p *trail, hop string) {
