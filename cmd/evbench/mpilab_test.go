@@ -22,6 +22,7 @@ import (
 	"evbench/results"
 	"evbench/site/wrapped"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // mpiLab has a lab up while a test runs, and returns the script that starts ranks on its servers.
@@ -355,4 +356,50 @@ func TestMPIWrapPorts(t *testing.T) {
 	var r wrapped.Report
 	expect.MustTrue(t, code == exitDone && json.Unmarshal([]byte(p.printed.String()), &r) == nil, "wrap ended with %d: %s%s", code, p.printed.String(), said)
 	expect.True(t, strings.Count(said, "\nok\n") == 2 && r.Steered == 8 && r.Unsteered == 0 && r.Phases >= 3 && r.Routes == "by source ports", "%+v\n%s", r, said)
+}
+
+// labScript runs a script that builds a lab of its own with this evbench.
+func labScript(t *testing.T, dir, name string, args ...string) (said string) {
+	t.Helper()
+	mpirun(t, dir, 5) // for its symlink and environment
+	t.Setenv("EVBENCH", filepath.Join(dir, "evbench"))
+	p := beginCommand(t, dir, exec.Command(expect.Value(filepath.Abs("../../scripts/"+name))(t), args...))
+	code, said := p.end()
+	said += p.printed.String()
+	expect.MustTrue(t, code == exitDone, "%s ended with %d:\n%s", name, code, said)
+	return said
+}
+
+// TestLabAlltoall: an unmodified program over ECMP receives what it should, and its connections leave from the ports of the plan.
+//
+//gate:debian13
+//gate:mpich
+func TestLabAlltoall(t *testing.T) {
+	for name, value := range map[string]string{"ROUNDS": "1", "BLOCK": "20000"} {
+		t.Setenv(name, value)
+	}
+	if strings.Contains(os.Getenv("MPICC"), "mpich") {
+		t.Setenv("MPIRUN", "mpiexec.hydra")
+	}
+	said := labScript(t, t.TempDir(), "lab-alltoall", "FT(2;2,2)", "leaf0-spine1")
+	expect.True(t, strings.Contains(said, " times as fast; 0 wrong bytes\n") && !strings.Contains(said, "not by the port of the plan"), "%s", said)
+	if os.Getenv("MPIRUN") == "" { // MPICH's may end without its report
+		expect.Contains(t, said, "4 of 4 connections leave from the ports of the plan")
+	}
+}
+
+// TestLabBGP: between real routers, of which a cable dies, a run over planned ports goes on over others, and loses no event.
+func TestLabBGP(t *testing.T) {
+	need.Programs(t, "frr", "vtysh", "nsenter", "/usr/lib/frr/bgpd")
+	dir := t.TempDir()
+	for name, value := range map[string]string{"PORTS": "2", "LEAVES": "3", "FRAGMENT": "5kB", "SECONDS_MEASURED": "6"} {
+		t.Setenv(name, value)
+	}
+	said := labScript(t, dir, "lab-bgp", filepath.Join(dir, "out"))
+	r := expect.Value(stored.ReadRun(filepath.Join(dir, "out")))(t)
+	f := r.Summary.Failovers()
+	expect.True(t, len(f) > 0 && f[0].FirstNewSec != nil && strings.Contains(said, "the first exchange on the new plan was done after "), "%+v\n%s", f, said)
+	for _, c := range r.Summary.Cases {
+		expect.True(t, c.Complete && c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate == 0, "%+v", c)
+	}
 }
