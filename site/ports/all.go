@@ -42,7 +42,13 @@ func (x *census) bundle(src, dst int) *bundle { return x.bundles[[2]int{x.at[src
 // another destination: hosts have few ports.
 func (s *surveying) census() census {
 	n := len(s.Paths.Hosts)
-	x := census{s.switches(), map[[2]int]*bundle{}, make([][]int, n*n)}
+	near := Paths{Hosts: s.Paths.Hosts}
+	s.each(func(q *question) {
+		if q.reached && len(q.Hops) == 0 {
+			near.Rows = append(near.Rows, Row{Src: q.Src, Dst: q.Dst})
+		}
+	})
+	x := census{near.groupOf(), map[[2]int]*bundle{}, make([][]int, n*n)}
 	for src, all := range s.questions {
 		s.questions[src] = slices.DeleteFunc(all, func(q *question) bool {
 			if !q.reached || q.failed || !q.Known() || x.at[q.Src] == x.at[q.Dst] {
@@ -127,25 +133,6 @@ func (s *surveying) add(src, dst, ports int, extra bool) {
 		s.draw(q)
 		s.questions[src] = append(s.questions[src], q)
 	}
-}
-
-// switches are a number for the switch of each host.
-func (s *surveying) switches() []int {
-	at := make([]int, len(s.Paths.Hosts))
-	for h := range at {
-		at[h] = h
-	}
-	s.each(func(q *question) {
-		if q.reached && len(q.Hops) == 0 {
-			of := at[q.Src]
-			for h := range at {
-				if at[h] == of {
-					at[h] = at[q.Dst]
-				}
-			}
-		}
-	})
-	return at
 }
 
 // untilAll asks until each pair has a port for each way.

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"evbench/internal/answer"
-	"evbench/internal/lists"
 	"evbench/internal/show"
 )
 
@@ -97,29 +96,17 @@ func (s Survey) first(kind func(Row) bool) string {
 
 // WriteText lists the hosts that are behind one switch.
 func (s Survey) WriteText(w io.Writer) error {
-	for i, group := range s.Paths.groups() {
-		if _, err := fmt.Fprintf(w, "switch %d: %s\n", i, show.Few(lists.Map(group, func(h int) string { return s.Paths.Hosts[h].Name }))); err != nil {
+	var groups [][]string
+	for h, i := range s.Paths.groupOf() {
+		if i == len(groups) {
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], s.Paths.Hosts[h].Name)
+	}
+	for i, names := range groups {
+		if _, err := fmt.Fprintf(w, "switch %d: %s\n", i, show.Few(names)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// groups are the hosts that are behind one switch each, by the pairs that need no port.
-func (p *Paths) groups() (groups [][]int) {
-	near := map[[2]int]bool{}
-	for _, r := range p.Rows {
-		if r.Port == None {
-			near[[2]int{r.Src, r.Dst}] = true
-		}
-	}
-	for h := range p.Hosts {
-		i := slices.IndexFunc(groups, func(g []int) bool { return near[[2]int{g[0], h}] || near[[2]int{h, g[0]}] })
-		if i < 0 {
-			groups = append(groups, []int{h})
-		} else {
-			groups[i] = append(groups[i], h)
-		}
-	}
-	return groups
 }

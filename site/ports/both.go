@@ -86,7 +86,7 @@ func (p *Plan) spares(w io.Writer) {
 
 // Of returns the paths between some hosts, by name or address, in that order.
 func (p *Paths) Of(names []string) (*Paths, error) {
-	out := &Paths{Time: p.Time, Protocol: p.Protocol, Port: p.Port, Names: p.Names}
+	var hosts []Host
 	number := map[int]int{}
 	for _, name := range names {
 		i := slices.IndexFunc(p.Hosts, func(h Host) bool {
@@ -98,12 +98,19 @@ func (p *Paths) Of(names []string) (*Paths, error) {
 		if _, twice := number[i]; twice {
 			return nil, fmt.Errorf("host %s: is there twice; paths lead to one port of a host, so it has one rank", name)
 		}
-		number[i] = len(out.Hosts)
-		out.Hosts = append(out.Hosts, p.Hosts[i])
+		number[i] = len(hosts)
+		hosts = append(hosts, p.Hosts[i])
 	}
-	if len(out.Hosts) < 2 {
+	if len(hosts) < 2 {
 		return nil, errors.New("an exchange needs two hosts or more")
 	}
+	return p.between(hosts, number), nil
+}
+
+// between are the paths between some hosts, which have a number each by that in p.
+func (p *Paths) between(hosts []Host, number map[int]int) *Paths {
+	out := *p
+	out.Hosts, out.Rows = hosts, nil
 	for _, r := range p.Rows {
 		src, ok := number[r.Src]
 		dst, both := number[r.Dst]
@@ -113,5 +120,5 @@ func (p *Paths) Of(names []string) (*Paths, error) {
 		}
 	}
 	slices.SortFunc(out.Rows, compareRows)
-	return out, nil
+	return &out
 }

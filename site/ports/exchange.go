@@ -139,12 +139,26 @@ func (p *Paths) hopName(a netip.Addr) string {
 	return a.String()
 }
 
-// groupOf numbers the switch of each host.
+// groupOf numbers the switch of each host, by the pairs that need no port.
 func (p *Paths) groupOf() []int {
-	out := make([]int, len(p.Hosts))
-	for i, g := range p.groups() {
-		for _, h := range g {
-			out[h] = i
+	first := make([]int, len(p.Hosts)) // host of the switch
+	for h := range first {
+		first[h] = h
+	}
+	for _, r := range p.Rows {
+		if a, b := first[r.Src], first[r.Dst]; r.Port == None && a != b {
+			for h := range first {
+				if first[h] == max(a, b) {
+					first[h] = min(a, b)
+				}
+			}
+		}
+	}
+	out, switches := make([]int, len(first)), 0
+	for h, f := range first {
+		if out[h] = out[f]; f == h {
+			out[h] = switches
+			switches++
 		}
 	}
 	return out

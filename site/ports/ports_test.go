@@ -189,7 +189,7 @@ func TestRead(t *testing.T) {
 	}
 	p := expect.Value(Read(strings.NewReader(small)))(t)
 	expect.Equal(t, written(t, p), small, "written")
-	expect.Equal(t, fmt.Sprint(p.Rows[0].Known(), p.Rows[1].Known(), p.Rows[2].Known(), p.Rows[2].Sprayed(), p.groups()), "true false false true [[0 1] [2]]", "rows")
+	expect.Equal(t, fmt.Sprint(p.Rows[0].Known(), p.Rows[1].Known(), p.Rows[2].Known(), p.Rows[2].Sprayed(), p.groupOf()), "true false false true [0 0 1]", "rows")
 }
 
 func written(t *testing.T, p *Paths) string {

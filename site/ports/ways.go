@@ -114,18 +114,7 @@ func (p *Paths) of(hosts []Host, port int) (*Paths, error) {
 		}
 		number[at] = i
 	}
-	out := *p
-	out.Hosts, out.Rows = hosts, nil
-	for _, r := range p.Rows {
-		src, ok := number[r.Src]
-		dst, both := number[r.Dst]
-		if ok && both {
-			r.Src, r.Dst = src, dst
-			out.Rows = append(out.Rows, r)
-		}
-	}
-	slices.SortFunc(out.Rows, compareRows)
-	return &out, nil
+	return p.between(hosts, number), nil
 }
 
 // Plan implements bench.Ways. A case that chooses no port takes the first of each pair, which nobody has chosen.
