@@ -71,7 +71,9 @@ func (r *runner) measure(ctx context.Context, m *measured, p Place) error {
 	r.lost = r.lost || len(m.outcome.Away) > 0
 	stop()
 	besideErr := g.Wait()
-	x.note(runErr)
+	if x.note(runErr); x.line.cut == "" && x.line.waits == "" {
+		x.line.cut = r.unreached(ctx, m, runErr)
+	}
 	err = errors.Join(x.line.blame(runErr), besideErr, x.counterErr, r.readLinks(m, x.before, x.line))
 	r.keepPairs(m)
 	r.keepServers(m)

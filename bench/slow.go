@@ -1,10 +1,15 @@
 package bench
 
 import (
+	"context"
+	"errors"
 	"net"
 	"slices"
 	"strings"
+	"time"
 
+	"evbench/controller"
+	"evbench/controller/wire"
 	"evbench/results"
 	"evbench/results/attribution"
 	"evbench/results/culprit"
@@ -72,4 +77,30 @@ func (r *runner) controlled() int {
 		}
 	}
 	return -1
+}
+
+// probing is how long servers probe each other after a case in which nothing moved any more.
+const probing = 20 * time.Second
+
+// unreached says what nothing passes, by probes between all servers, after a case in which nothing moved any more; "":
+// nothing, or that is not known.
+func (r *runner) unreached(ctx context.Context, m *measured, err error) string {
+	failed, ok := errors.AsType[*controller.CaseError](err)
+	if !ok || !failed.Stuck || m.Plan.Tree == nil || ctx.Err() != nil {
+		return ""
+	}
+	ctx, stop := context.WithTimeout(ctx, 2*probing)
+	defer stop()
+	reached, err := r.ctl.Survey(ctx, probing, func(_, _ int) bool { return false })
+	if err != nil { // a server does not answer, which the case says
+		return ""
+	}
+	b, found := culprit.Unreached(m.Plan, func(src, dst int) (answered, known bool) {
+		of := reached[m.Plan.Tree.Position(src)][m.Plan.Tree.Position(dst)]
+		return !slices.ContainsFunc(of, func(x wire.Reach) bool { return x.Err != "" }), len(of) > 0
+	})
+	if !found {
+		return ""
+	}
+	return b.String()
 }

@@ -54,6 +54,18 @@ func Evidence(p *plan.Plan, mode modes.Mode, sec float64, pairs []results.PairCo
 	return e
 }
 
+// Unreached says what no message of a plan passes, by probes between its servers; see attribution.Unreached.
+func Unreached(p *plan.Plan, probe func(src, dst int) (answered, known bool)) (attribution.Broken, bool) {
+	e := attribution.Evidence{Ways: Planned{Plan: p}}
+	for r := range p.Tree.Servers() {
+		e.Names = append(e.Names, p.Tree.HostName(r))
+	}
+	for src, dst := range p.Tree.Pairs {
+		e.Pairs = append(e.Pairs, attribution.Pair{Src: src, Dst: dst})
+	}
+	return attribution.Unreached(e, probe)
+}
+
 // Against returns who is slower in a case of a run than it was in another run, beside all others; nobody where one of
 // them has not counted its pairs in phases. Plans are read from the texts of the run; x has their engines.
 func Against(base, run *results.Run, name string, x routing.Engines) []attribution.Cause {
