@@ -235,8 +235,7 @@ type Load struct {
 	StoodSec       float64 `json:"stood_s,omitempty"`
 	LongestStopSec float64 `json:"longest_stop_s,omitempty"`
 	FirstStopSec   float64 `json:"first_stop_s,omitempty"`
-	// Errors are those that the adapters counted which the worker sees (/proc/net/dev, /sys/class/infiniband).
-	Errors uint64 `json:"adapter_errors,omitempty"`
+	Counters
 }
 
 const (

@@ -21,7 +21,31 @@ type ServerCount struct {
 	RunDelaySec    float64 `col:"run_delay_s" unit:"s"`
 	PressureSec    float64 `col:"cpu_pressure_s" unit:"s"`    // some thread of its machine waited for a processor
 	MemorySec      float64 `col:"memory_pressure_s" unit:"s"` // or for memory
-	Errors         uint64  `col:"adapter_errors" unit:""`     // of all adapters that it sees
+	Counters
+}
+
+// Counters are what the adapters counted that a server sees (/proc/net/dev, ethtool -S, /sys/class/infiniband). They are
+// signs: of who is slow, times of messages tell.
+type Counters struct {
+	Errors         uint64 `json:"adapter_errors,omitempty" unit:""`  // such as symbol errors
+	XmitWait       uint64 `json:"xmit_wait,omitempty" unit:""`       // ticks without a credit to send with (InfiniBand)
+	PausesSent     uint64 `json:"pauses_sent,omitempty" unit:""`     // frames, by priority (PFC) or of the link: it takes no more
+	PausesReceived uint64 `json:"pauses_received,omitempty" unit:""` // its switch takes no more
+	Marks          uint64 `json:"ecn_marks,omitempty" unit:""`       // packets that came marked
+	Discards       uint64 `json:"discards,omitempty" unit:""`        // packets
+}
+
+func (c *Counters) each(o *Counters, do func(a, b uint64) uint64) {
+	for _, x := range [...][2]*uint64{{&c.Errors, &o.Errors}, {&c.XmitWait, &o.XmitWait}, {&c.PausesSent, &o.PausesSent},
+		{&c.PausesReceived, &o.PausesReceived}, {&c.Marks, &o.Marks}, {&c.Discards, &o.Discards}} {
+		*x[0] = do(*x[0], *x[1])
+	}
+}
+
+// Since is what was counted since an earlier reading; a counter that was set back has counted nothing.
+func (c Counters) Since(earlier Counters) Counters {
+	c.each(&earlier, func(now, then uint64) uint64 { return max(now, then) - then })
+	return c
 }
 
 func (ServerCount) record() {}
@@ -38,7 +62,7 @@ func (c *ServerCount) Add(s ServerCount, began float64) {
 	c.RunDelaySec += s.RunDelaySec
 	c.PressureSec += s.PressureSec
 	c.MemorySec += s.MemorySec
-	c.Errors += s.Errors
+	c.Counters.each(&s.Counters, func(a, b uint64) uint64 { return a + b })
 }
 
 // CountOf is the count of a server with the load of its process; nil: it has no record of its own.
@@ -54,7 +78,7 @@ func CountOf(server int, waited float64, l *Load) ServerCount {
 		return *x
 	}
 	c.Stops, c.StoodSec, c.LongestStopSec, c.FirstStopSec = l.Stops, l.StoodSec, l.LongestStopSec, l.FirstStopSec
-	c.RunDelaySec, c.PressureSec, c.MemorySec, c.Errors = known(l.RunDelaySec)+known(l.StealSec), known(l.PressureSec), known(l.MemorySec), l.Errors
+	c.RunDelaySec, c.PressureSec, c.MemorySec, c.Counters = known(l.RunDelaySec)+known(l.StealSec), known(l.PressureSec), known(l.MemorySec), l.Counters
 	return c
 }
 

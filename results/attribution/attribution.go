@@ -57,6 +57,7 @@ func (e *Evidence) Add(o Evidence) {
 			a.First = e.Sec + b.First
 		}
 		a.Stops, a.Stood, a.Longest, a.Errors = a.Stops+b.Stops, a.Stood+b.Stood, max(a.Longest, b.Longest), a.Errors+b.Errors
+		a.Pauses += b.Pauses
 	}
 	e.Sec += o.Sec
 }
@@ -97,8 +98,9 @@ type Server struct {
 	First   float64 // when the first stop began
 	// Control: it shares its cable with the connections of the controller.
 	Control bool
-	// Errors are those of its adapter, such as symbol errors.
-	Errors uint64
+	// Errors are those of its adapter, such as symbol errors, Pauses the frames by which it has others wait. They accuse
+	// nobody: of a server that is slow, they tell which part.
+	Errors, Pauses uint64
 }
 
 // A Wire is a direction of a cable.

@@ -399,3 +399,30 @@ func TestSharedLinks(t *testing.T) {
 		t.Errorf("%d of 200 named", named)
 	}
 }
+
+// What the adapter of a slow server counts says which part of it is slow, where no other counts it; it accuses nobody.
+func TestSigns(t *testing.T) {
+	slow := fault{share: .5, hits: func(_ fat, src, dst int) bool { return src == 5 || dst == 5 }}
+	for _, tt := range []struct {
+		name   string
+		faults []fault
+		count  func(servers []Server)
+		want   string
+	}{
+		{"errors", []fault{slow}, func(s []Server) { s[5].Errors = 3 }, "server5's cable (its adapter counts errors)"},
+		{"pauses", []fault{slow}, func(s []Server) { s[5].Pauses = 3 }, "server5 (its adapter sends pauses)"},
+		{"of others, too", []fault{slow}, func(s []Server) { s[5].Pauses, s[7].Pauses = 3, 1 }, "server5 or its cable to leaf1"},
+		{"of another", []fault{slow}, func(s []Server) { s[7].Errors, s[8].Pauses = 1, 1 }, "server5 or its cable to leaf1"},
+		{"nobody is slow", nil, func(s []Server) { s[5].Errors, s[6].Pauses = 1000, 1000 }, ""},
+	} {
+		e := draw(rand.New(rand.NewPCG(1, 2)), fat{ports: 4, leaves: 4}, 0.02, tt.faults...)
+		tt.count(e.Servers)
+		got := ""
+		for _, c := range Find(e) {
+			got += c.Name
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

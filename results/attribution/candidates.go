@@ -101,8 +101,8 @@ func candidates(e Evidence) (all []candidate, known []bool) {
 }
 
 // name joins candidates that the evidence cannot tell apart, the smallest first; false where they are too many
-// for an answer.
-func name(of []candidate, cableErrors bool) (Cause, bool) {
+// for an answer. sign says which part of a server it is, "" where nothing does.
+func name(of []candidate, sign string) (Cause, bool) {
 	of = nested(of)
 	slices.SortStableFunc(of, func(a, b candidate) int { return cmp.Compare(len(a.pairs), len(b.pairs)) })
 	const mostNamed = 2
@@ -115,8 +115,8 @@ func name(of []candidate, cableErrors bool) (Cause, bool) {
 			c.Name += " or "
 		}
 		switch {
-		case x.kind == OfServer && cableErrors:
-			c.Name += fmt.Sprintf("%s's cable (its adapter counts errors)", x.part)
+		case x.kind == OfServer && sign != "":
+			c.Name += x.part + sign
 		case x.kind == OfServer:
 			c.Name += fmt.Sprintf("%s or %s", x.part, x.cable)
 		default:

@@ -232,7 +232,7 @@ func (s *search) next(had []Cause) (c Cause, named, any bool) {
 	}
 	best = slices.MaxFunc(of, func(a, b int) int { return cmp.Or(cmp.Compare(gains[a], gains[b]), b-a) })
 	top, alike := s.all[best], lists.Map(of, func(i int) candidate { return s.all[i] })
-	if c, named = name(alike, s.errors(top)); named && s.fits(top, gains[best]) {
+	if c, named = name(alike, s.sign(top)); named && s.fits(top, gains[best]) {
 		s.describe(&c, top, slices.ContainsFunc(alike, s.control))
 		c.score = gains[best]
 		// What waits at times beside a link that is out of use may wait for the messages that went around it.
@@ -290,13 +290,23 @@ func (s *search) beside(c Cause, had []Cause) bool {
 	return 1-c.Share >= least*worst
 }
 
-// errors reports whether the adapter of a server counted errors, and no other did.
-func (s *search) errors(c candidate) bool {
+// sign says which part of a server is slow, where its adapter alone counts what tells: errors are those of its cable; who has
+// others wait with their messages for it is slow itself.
+func (s *search) sign(c candidate) string {
 	at := slices.Index(s.Names, c.part)
-	if c.kind != OfServer || at < 0 || at >= len(s.Servers) || s.Servers[at].Errors == 0 {
-		return false
+	if c.kind != OfServer || at < 0 || at >= len(s.Servers) {
+		return ""
 	}
-	return lists.CountIf(s.Servers, func(x Server) bool { return x.Errors > 0 }) == 1
+	alone := func(of func(Server) uint64) bool {
+		return of(s.Servers[at]) > 0 && lists.CountIf(s.Servers, func(x Server) bool { return of(x) > 0 }) == 1
+	}
+	switch {
+	case alone(func(x Server) uint64 { return x.Errors }):
+		return "'s cable (its adapter counts errors)"
+	case c.one != "sends" && alone(func(x Server) uint64 { return x.Pauses }):
+		return " (its adapter sends pauses)"
+	}
+	return ""
 }
 
 // slow reports whether a pair took much longer, or lost segments.

@@ -55,7 +55,7 @@ func Unreached(e Evidence, probe func(src, dst int) (answered, known bool)) (b B
 	if len(alike) == 0 {
 		return b, false
 	}
-	c, ok := name(alike, false)
+	c, ok := name(alike, "")
 	b.Name = c.Name
 	return b, ok
 }

@@ -48,7 +48,7 @@ func Evidence(p *plan.Plan, mode modes.Mode, sec float64, pairs []results.PairCo
 		}
 		e.Servers[r] = attribution.Server{
 			Stops: int(x.Stops), Stood: max(0, x.StoodSec-x.RunDelaySec), Longest: x.LongestStopSec, First: x.FirstStopSec,
-			Control: x.Server == control, Errors: x.Errors,
+			Control: x.Server == control, Errors: x.Errors, Pauses: x.PausesSent,
 		}
 	}
 	return e

@@ -37,7 +37,7 @@ func whole() *results.Run {
 		},
 		Pairs: []results.PairCount{{Case: "a, b", Repeat: 1, Src: 3, Dst: 17, Bytes: 1 << 63, Sec: 1.000000001, Resent: 28, Messages: 7, LongestSec: 0.5, LongestAtSec: 2, SoonestSec: 0.25}, {Case: "a, b", Repeat: 1, Src: 17, Dst: 3}},
 		Servers: []results.ServerCount{{Case: "a, b", Server: 9, BarrierWaitSec: 0.25, Stops: 3, StoodSec: 6, LongestStopSec: 2, FirstStopSec: 12.4,
-			RunDelaySec: 0.125, PressureSec: 0.5, MemorySec: 0.0625, Errors: 4}},
+			RunDelaySec: 0.125, PressureSec: 0.5, MemorySec: 0.0625, Counters: results.Counters{Errors: 4}}},
 		Exchanges: []results.ExchangeTime{{Case: "a, b", Repeat: 1, Exchanges: 4, DurationSec: 2.000000001}, {Case: "a, b", Repeat: 1, Exchange: 4, Exchanges: 1, DurationSec: 0.5}},
 		Plans:     map[string][]byte{"FORS": []byte("a plan\n"), "../up & down/2": []byte("another\n")},
 		Summary: results.Summary{Schema: results.SummarySchema, Name: "x", Complete: true, Cases: []results.Case{{Name: "healthy", Offered: &results.Offered{
@@ -70,8 +70,8 @@ var files = map[string]string{
 		"a,0,leaf0-spine3,up,100,3,1,98\n" +
 		"a,1,server3-leaf0,down,9223372036854775808,0,0,\n",
 	"pairs.csv": "case,repeat,src,dst,bytes,seconds,resent,messages,longest_s,longest_at_s,soonest_s\n\"a, b\",1,3,17,9223372036854775808,1.000000001,28,7,0.500000000,2.000000,0.250000000\n\"a, b\",1,17,3,0,0.000000000,0,0,0.000000000,0.000000,0.000000000\n",
-	"servers.csv": "case,repeat,server,barrier_wait_s,stops,stood_s,longest_stop_s,first_stop_s,run_delay_s,cpu_pressure_s,memory_pressure_s,adapter_errors\n" +
-		"\"a, b\",0,9,0.250000,3,6.000000,2.000000,12.400000,0.125000,0.500000,0.062500,4\n",
+	"servers.csv": "case,repeat,server,barrier_wait_s,stops,stood_s,longest_stop_s,first_stop_s,run_delay_s,cpu_pressure_s,memory_pressure_s,adapter_errors,xmit_wait,pauses_sent,pauses_received,ecn_marks,discards\n" +
+		"\"a, b\",0,9,0.250000,3,6.000000,2.000000,12.400000,0.125000,0.500000,0.062500,4,0,0,0,0,0\n",
 	"exchanges.csv": "case,repeat,exchange,exchanges,duration_s\n\"a, b\",1,0,4,2.000000001\n\"a, b\",1,4,1,0.500000000\n",
 	"trace.csv": "case,repeat,server,what,begin_s,end_s,exchange,phase,peer,spine\n" +
 		"a,0,3,barrier,0.100000000,0.200000000,7,2,,\n" +

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
-	"github.com/prometheus/procfs/sysfs"
 
 	"evbench/results"
 )
@@ -17,13 +16,13 @@ type reading struct {
 	at       time.Time
 	host     string
 	cores    int
-	own      *float64        // processor time of this process
-	used     *float64        // of all processes
-	steal    *float64        // of all processors
-	pressure *float64        // time in which some thread waited for a processor
-	memory   *float64        // or for memory
-	errors   uint64          // of adapters
-	delays   map[int]float64 // by thread of this process: its wait for a processor
+	own      *float64         // processor time of this process
+	used     *float64         // of all processes
+	steal    *float64         // of all processors
+	pressure *float64         // time in which some thread waited for a processor
+	memory   *float64         // or for memory
+	counters results.Counters // of adapters
+	delays   map[int]float64  // by thread of this process: its wait for a processor
 }
 
 // Watch reads the load of this machine, and again when the returned function is called, which
@@ -97,7 +96,7 @@ func (r reading) since(earlier reading) results.Load {
 		Host: r.host, Cores: r.cores, WallSec: r.at.Sub(earlier.at).Seconds(),
 		CPUSec: since(r.own, earlier.own), StealSec: since(r.steal, earlier.steal),
 		PressureSec: since(r.pressure, earlier.pressure), RunDelaySec: delay(r.delays, earlier.delays),
-		MemorySec: since(r.memory, earlier.memory), Errors: max(r.errors, earlier.errors) - earlier.errors,
+		MemorySec: since(r.memory, earlier.memory), Counters: r.counters.Since(earlier.counters),
 	}
 	if used := since(r.used, earlier.used); used != nil && l.CPUSec != nil {
 		others := max(*used-*l.CPUSec, 0) // one value is sampled, the other is not
@@ -154,43 +153,11 @@ func readLoad(proc string) reading {
 		sec := float64(p.Some.Total) / 1e6
 		r.memory = &sec
 	}
-	r.errors = adapterErrors(fs)
+	r.counters = countersNow(fs)
 	if self, err := fs.Self(); err == nil {
 		r.own, r.delays = ownTime(self), runDelays(fs, self.PID)
 	}
 	return r
-}
-
-// adapterErrors sums up what the adapters of this machine, or of its network namespace, count as errors of their own
-// and of their cables. Drops are none: a full queue is no fault of a cable.
-func adapterErrors(fs procfs.FS) (sum uint64) {
-	dev, err := fs.NetDev()
-	if err == nil {
-		for name, d := range dev {
-			if name != "lo" {
-				sum += d.RxErrors + d.TxErrors
-			}
-		}
-	}
-	sys, err := sysfs.NewDefaultFS()
-	if err != nil {
-		return sum
-	}
-	class, err := sys.InfiniBandClass()
-	if err != nil {
-		return sum
-	}
-	for _, device := range class {
-		for _, port := range device.Ports {
-			c := port.Counters
-			for _, x := range []*uint64{c.SymbolError, c.LinkErrorRecovery, c.LinkDowned, c.LocalLinkIntegrityErrors, c.PortRcvErrors, c.PortRcvRemotePhysicalErrors} {
-				if x != nil {
-					sum += *x
-				}
-			}
-		}
-	}
-	return sum
 }
 
 func ownTime(p procfs.Proc) *float64 {
