@@ -207,7 +207,7 @@ func (x Parts) during(s *scenario.Scenario, c scenario.Case, p *plan.Plan, t *to
 		return 0, nil // all servers wait for those that wait for the link
 	}
 	q, err := PlanFor(s, c, t)
-	if _, apart := errors.AsType[failover.Apart](err); apart && c.Failover != nil {
+	if _, apart := errors.AsType[failover.Disconnected](err); apart && c.Failover != nil {
 		return 0, nil
 	} else if err != nil {
 		return 0, err

@@ -182,9 +182,9 @@ func (r *runner) control() string {
 	return r.o.Listen
 }
 
-// Gather starts the controller and the workers of a fabric as Run does, has do use them when all have joined, and ends
+// WithServers starts the controller and the workers of a fabric as Run does, has do use them when all have joined, and ends
 // them.
-func Gather(ctx context.Context, s *scenario.Scenario, f fabric.Fabric, o Options, do func(context.Context, *controller.Controller) error) error {
+func WithServers(ctx context.Context, s *scenario.Scenario, f fabric.Fabric, o Options, do func(context.Context, *controller.Controller) error) error {
 	o.JoinTimeout = cmp.Or(o.JoinTimeout, joinTimeout)
 	r := &runner{s: s, o: o, f: f}
 	return r.session(ctx, func(ctx context.Context) error { return do(ctx, r.ctl) })

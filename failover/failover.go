@@ -152,10 +152,10 @@ func (Looked) event()     {}
 func (WorkerLost) event() {}
 func (Tick) event()       {}
 
-// Apart is an error that says that servers have no path to each other, so that there is no plan.
-type Apart interface {
+// Disconnected is an error that says that servers have no path to each other, so that there is no plan.
+type Disconnected interface {
 	error
-	Apart()
+	Disconnected()
 }
 
 // A Source is where a plan came from.

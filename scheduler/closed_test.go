@@ -46,7 +46,7 @@ func closed(t *testing.T, tr *topology.Tree, live []int) {
 		t.Fatalf("%s, %v alive: %d phases, want %d", tr.Notation(), live, s.Phases, want)
 	}
 	want := line(m0, m1, live)
-	if f := m0 - w; f > 0 && f <= m0/m1 { // lifted: only the leaves are known
+	if f := m0 - w; f > 0 && f <= m0/m1 { // only the leaves are known
 		between := slices.DeleteFunc(slices.Collect(s.All()), func(m scheduler.Message) bool { return m.Src/m0 == m.Dst/m0 })
 		if got, want := leaves(between, m0), leaves(want, m0); !slices.Equal(got, want) {
 			t.Fatalf("%s, %v alive: leaves, phases and spines are not those of the closed form", tr.Notation(), live)

@@ -96,7 +96,7 @@ func Stair(t *topology.Tree) (hops iter.Seq[Hop], phases int, within bool) {
 }
 
 // Closed returns linear shift without a table of a tree of any size, or nil, and its table as a schedule.
-func Closed(t *topology.Tree, pinned bool) (closed, tabled *Schedule) {
+func Closed(t *topology.Tree, pinned bool) (closed, listed *Schedule) {
 	f := shiftOf(t, pinned, 1)
 	if f == nil {
 		return nil, nil

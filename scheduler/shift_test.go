@@ -27,16 +27,16 @@ func TestShift(t *testing.T) {
 			continue
 		}
 		for _, pinned := range []bool{false, true} {
-			closed, tabled := scheduler.Closed(tr, pinned)
+			closed, listed := scheduler.Closed(tr, pinned)
 			if closed == nil {
 				continue
 			}
 			seen++
 			passes(t, tr, closed)
-			passes(t, tr, tabled)
-			expect.True(t, slices.Equal(slices.Collect(closed.All()), slices.Collect(tabled.All())), "%s: messages", tr.Notation())
+			passes(t, tr, listed)
+			expect.True(t, slices.Equal(slices.Collect(closed.All()), slices.Collect(listed.All())), "%s: messages", tr.Notation())
 			for r := range closed.Ranks {
-				expect.True(t, reflect.DeepEqual(closed.Row(r), tabled.Row(r)), "%s: row %d", tr.Notation(), r)
+				expect.True(t, reflect.DeepEqual(closed.Row(r), listed.Row(r)), "%s: row %d", tr.Notation(), r)
 			}
 		}
 	}

@@ -171,8 +171,8 @@ type UnreachableError struct {
 	three bool // levels
 }
 
-// Apart says that no plan is possible.
-func (e *UnreachableError) Apart() {}
+// Disconnected says that no plan is possible.
+func (e *UnreachableError) Disconnected() {}
 
 func (e *UnreachableError) Error() string {
 	if e.three {

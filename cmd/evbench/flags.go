@@ -121,7 +121,7 @@ func treeOf(c *cli.Context, job *network.Job) (t *topology.Tree, hosts []plan.Ho
 // joined says that hosts are in several networks by design, so that there are no messages between these. A command that leaves
 // out no messages refuses.
 func joined(c *cli.Context, p *network.Places, t *topology.Tree) error {
-	pairs, ok := p.Apart(t)
+	pairs, ok := p.Disconnected(t)
 	if !ok || pairs == 0 {
 		return nil
 	}

@@ -105,7 +105,7 @@ func findPaths(c *cli.Context, m measurement) (err error) {
 	defer bar.End()
 	var found ports.Survey
 	o := bench.Options{Listen: where.Address, Listener: where.Listener, Token: where.Token, Log: logger(c, bar)}
-	err = bench.Gather(c.Context, m.scenario, f, o, func(ctx context.Context, ctl *controller.Controller) error {
+	err = bench.WithServers(c.Context, m.scenario, f, o, func(ctx context.Context, ctl *controller.Controller) error {
 		var err error
 		found, err = askPorts(ctx, c, m.scenario, bar, ctl)
 		return err

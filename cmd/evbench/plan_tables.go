@@ -233,7 +233,7 @@ func sizesOver(c *cli.Context, n *network.Network, nodes []network.Node) ([]int6
 // leftOut reports whether messages that the tables do not deliver are left out: where the user says so, and where they are
 // between networks that no cable joins by design.
 func leftOut(c *cli.Context, s *netfile.Source, t *lft.Tables, o lft.Job) (bool, error) {
-	apart := s.Whole.Apart()
+	apart := s.Whole.Disconnected()
 	if o.Drop || apart == nil {
 		return o.Drop, nil
 	}

@@ -137,7 +137,7 @@ func writeRoutes(c *cli.Context, t *lft.Tables, s *netfile.Source) error {
 	if c.Bool("quiet") {
 		return nil
 	}
-	r := lft.Examine(t, lft.Extent{Roots: s.Roots, ReachOnly: true, Apart: s.Whole.Apart(), LanesLost: form == "lft"})
+	r := lft.Examine(t, lft.Extent{Roots: s.Roots, ReachOnly: true, Disconnected: s.Whole.Disconnected(), LanesLost: form == "lft"})
 	if form == "ip" || form == "frr" { // Ethernet drops what blocks
 		r.Deadlocks = &lft.Deadlocks{}
 	}
@@ -215,7 +215,7 @@ func routesCheckAction(c *cli.Context) error {
 	}
 	r := lft.Examine(t, lft.Extent{
 		Weights: w, Roots: s.Roots, First: c.Int("first"), Permutations: 64, Bisections: 64,
-		ReachOnly: c.Bool("reach"), Apart: s.Whole.Apart(), Seed: c.Uint64("seed"),
+		ReachOnly: c.Bool("reach"), Disconnected: s.Whole.Disconnected(), Seed: c.Uint64("seed"),
 	})
 	r.Network = c.String("topology")
 	return judged(c, r.Valid, answer.Document{Answer: r.Answer(), Text: r.WriteText, Fields: r})

@@ -157,7 +157,9 @@ type dumpedTables struct {
 	dump io.Reader
 }
 
-func (d dumpedTables) on(f *judge.File) (*judge.Tables, error) { return f.On(d.net.ForJudge(), d.dump) }
+func (d dumpedTables) on(f *judge.File) (*judge.Tables, error) {
+	return f.TablesOf(d.net.ForJudge(), d.dump)
+}
 
 // tablesJudged are the network and its tables as the flags give them, for a judge that reads them itself.
 func tablesJudged(c *cli.Context, withBits bool) (with dumpedTables, err error) {

@@ -141,7 +141,7 @@ func whatifOver(c *cli.Context, only *network.Job) (d answer.Document, err error
 	} else if job, err = jobOf(c, s); err != nil {
 		return d, err
 	}
-	if apart := s.Whole.Apart(); apart != nil && slices.ContainsFunc(job.Nodes, func(v network.Node) bool { return apart(job.Nodes[0], v) }) {
+	if apart := s.Whole.Disconnected(); apart != nil && slices.ContainsFunc(job.Nodes, func(v network.Node) bool { return apart(job.Nodes[0], v) }) {
 		return d, severalNetworks(c)
 	}
 	if err := checkPlans(len(job.Nodes), runtime.GOMAXPROCS(0)); err != nil {
@@ -181,7 +181,7 @@ func networksOf(c *cli.Context) (nets []*subnet, pairs int) {
 	if err != nil || c.IsSet("hosts") {
 		return nil, 0
 	}
-	apart := s.Whole.Apart()
+	apart := s.Whole.Disconnected()
 	if apart == nil {
 		return nil, 0
 	}
@@ -254,7 +254,7 @@ func whatifEach(c *cli.Context, s *sweep.Sweep, nets []*subnet, pairs int) error
 		}
 		return err
 	}, Fields: struct {
-		Apart    int       `json:"pairs_without_a_way"`
-		Networks []*subnet `json:"networks"`
+		Disconnected int       `json:"pairs_without_a_way"`
+		Networks     []*subnet `json:"networks"`
 	}{pairs, nets}})
 }

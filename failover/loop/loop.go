@@ -132,7 +132,7 @@ func (p *Plans) kept(t *topology.Tree) *plan.Plan {
 
 func key(t *topology.Live) string { return fmt.Sprint(t.Dead()) }
 
-// Plan implements Planner. Its error is a failover.Apart where no plan is possible.
+// Plan implements Planner. Its error is a failover.Disconnected where no plan is possible.
 func (p *Plans) Plan(ctx context.Context, t *topology.Tree) (Made, error) {
 	if err := ctx.Err(); err != nil {
 		return Made{}, err
@@ -381,7 +381,7 @@ func (r *runner) makePlan(ctx context.Context, a failover.MakePlan) answer {
 	if err == nil {
 		e.Source, e.Plan, e.Verify = made.Source, made.Took, made.Judged
 		e.Phases, e.Hash = made.Plan.Phases(), made.Plan.Hash()
-	} else if apart, ok := errors.AsType[failover.Apart](err); ok {
+	} else if apart, ok := errors.AsType[failover.Disconnected](err); ok {
 		e.Disjoint = apart.Error()
 	}
 	e.Err = err

@@ -365,7 +365,7 @@ func (x *over) Judge() error {
 	if err != nil {
 		return fmt.Errorf("the judge cannot read the plan: %w", err)
 	}
-	tables, err := f.On(x.Over.Tables.Net.ForJudge(), &dump)
+	tables, err := f.TablesOf(x.Over.Tables.Net.ForJudge(), &dump)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func judgedText(t testing.TB, file, dump string, n *network.Network, sizes []int
 	f := expect.Value(judge.Read(strings.NewReader(file)))(t)
 	var o judge.Options
 	if dump != "" {
-		o.Tables = expect.Value(f.On(n.ForJudge(), strings.NewReader(dump)))(t)
+		o.Tables = expect.Value(f.TablesOf(n.ForJudge(), strings.NewReader(dump)))(t)
 	}
 	for m, size := range sizes {
 		if src, dst := m/f.Servers(), m%f.Servers(); size > 0 && f.Over.Meets(src, dst) {

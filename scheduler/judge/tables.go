@@ -86,8 +86,8 @@ func ReadTables(n *Network, r io.Reader) (*Tables, error) {
 	return t, in.Err()
 }
 
-// On reads the tables on which a plan is judged, and finds its hosts in the network.
-func (f *File) On(n *Network, tables io.Reader) (*Tables, error) {
+// TablesOf reads the tables on which a plan is judged, and finds its hosts in the network.
+func (f *File) TablesOf(n *Network, tables io.Reader) (*Tables, error) {
 	t, err := ReadTables(n, tables)
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func check(t testing.TB, plan, dump string, n *network.Network) (*judge.Report, 
 	if err != nil {
 		return nil, err
 	}
-	tables, err := f.On(n.ForJudge(), strings.NewReader(dump))
+	tables, err := f.TablesOf(n.ForJudge(), strings.NewReader(dump))
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func TestSizes(t *testing.T) {
 	expect.Must(t, tables.WriteDump(&dump))
 	held := func(text string, sizes []int64) *judge.Report {
 		f := expect.Value(judge.Read(strings.NewReader(text)))(t)
-		o := judge.Options{Tables: expect.Value(f.On(n.ForJudge(), strings.NewReader(dump.String())))(t)}
+		o := judge.Options{Tables: expect.Value(f.TablesOf(n.ForJudge(), strings.NewReader(dump.String())))(t)}
 		for m, size := range sizes {
 			if size > 0 {
 				o.Sizes = append(o.Sizes, judge.Size{Src: int32(m / 6), Dst: int32(m % 6), Bytes: size})

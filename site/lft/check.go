@@ -16,8 +16,8 @@ type Options struct {
 	Ranks []int
 	// First is how many offences are kept. 0 means 10.
 	First int
-	// Apart says which hosts are in different networks by design (network.Apart); nil: none.
-	Apart func(a, b network.Node) bool
+	// Disconnected says which hosts are in different networks by design (network.Disconnected); nil: none.
+	Disconnected func(a, b network.Node) bool
 }
 
 // A Report describes the effect of tables on all ordered pairs of a host and a LID of another host:
@@ -43,8 +43,8 @@ type Report struct {
 	NoLID   int64  `json:"no_lid,omitempty"`
 	Unnamed string `json:"first_without_lid,omitempty"`
 
-	// Apart are pairs in networks that no cable joins by design; nothing above counts them.
-	Apart int64 `json:"pairs_apart,omitempty"`
+	// Disconnected are pairs in networks that no cable joins by design; nothing above counts them.
+	Disconnected int64 `json:"pairs_apart,omitempty"`
 
 	// Hops counts the pairs reached by the number of switches on their route.
 	Hops []int64 `json:"hops"`
@@ -118,7 +118,7 @@ func Check(t *Tables, o Options) *Report {
 func (r *Report) add(x *Report) {
 	r.LIDs += x.LIDs
 	r.Pairs += x.Pairs
-	r.Apart += x.Apart
+	r.Disconnected += x.Disconnected
 	r.UpAfterDown += x.UpAfterDown
 	r.OtherLIDs += x.OtherLIDs
 	r.OtherPairs += x.OtherPairs
@@ -149,7 +149,7 @@ type checker struct {
 }
 
 func newChecker(t *Tables, g *graph, o Options) *checker {
-	c := &checker{t: t, g: g, tree: newForest(g), first: o.First, apart: o.Apart, wired: make([]bool, t.Net.Switches())}
+	c := &checker{t: t, g: g, tree: newForest(g), first: o.First, apart: o.Disconnected, wired: make([]bool, t.Net.Switches())}
 	if c.first <= 0 {
 		c.first = 10
 	}
@@ -194,7 +194,7 @@ func (c *checker) visit(lid int, dst network.Node, column []uint8) {
 			continue
 		}
 		if c.apart != nil && c.apart(l.first, dst) {
-			c.report.Apart += pairs
+			c.report.Disconnected += pairs
 			continue
 		}
 		c.report.Pairs += pairs

@@ -46,7 +46,7 @@ type Extent struct {
 	LanesLost    bool // the form in which the tables are written has no lanes
 	Seed         uint64
 	Weights      *Weights                     // nil: none are given
-	Apart        func(a, b network.Node) bool // as of Options
+	Disconnected func(a, b network.Node) bool // as of Options
 }
 
 // Examine examines tables: reach, loops, deadlocks, loads and congestion.
@@ -60,14 +60,14 @@ func Examine(t *Tables, x Extent) *Examination {
 	if t.Net.Adaptive {
 		r.Notes = append(r.Notes, "switches route adaptively: messages take other ways than those of the tables, too")
 	}
-	r.Report = Check(t, Options{Ranks: ranks, First: x.First, Apart: x.Apart})
+	r.Report = Check(t, Options{Ranks: ranks, First: x.First, Disconnected: x.Disconnected})
 	r.Valid = r.OK() && r.NoLID == 0
 	r.Deadlocks = Deadlock(t)
 	r.noLanes, r.lost, r.levels = t.NoLanes, x.LanesLost && t.Lanes() > 1, t.sl
 	if r.Unreachable == r.NoEntry && r.NoLID == 0 {
 		r.lacking = lacks(t)
 	}
-	if x.ReachOnly || r.Apart > 0 {
+	if x.ReachOnly || r.Disconnected > 0 {
 		return r // no exchange goes over networks that nothing joins
 	}
 	hosts, seed := t.Net.Hosts(), x.Seed
@@ -133,8 +133,8 @@ func (r *Examination) writeReach(w io.Writer) {
 		fmt.Fprintf(w, "reach: %d of %d pairs NOT: no entry %d, dead port %d, loop %d, wrong host %d, no cable %d\n",
 			r.Unreachable, r.Pairs, r.NoEntry, r.DeadPorts, r.Loops, r.WrongHost, r.NoCable)
 	}
-	if r.Apart > 0 {
-		fmt.Fprintf(w, "in different networks, without a way by design: %d pairs\n", r.Apart)
+	if r.Disconnected > 0 {
+		fmt.Fprintf(w, "in different networks, without a way by design: %d pairs\n", r.Disconnected)
 	}
 	switch {
 	case r.OtherUnreachable > 0:
@@ -208,8 +208,8 @@ func (r *Examination) Answer() answer.Answer {
 	} else {
 		reached.Text += ", without a deadlock" + r.shifts()
 	}
-	if r.Apart > 0 {
-		e.Why = append(e.Why, fmt.Sprintf("%d pairs are in different networks and have no way by design: give each network alone for its congestion", r.Apart))
+	if r.Disconnected > 0 {
+		e.Why = append(e.Why, fmt.Sprintf("%d pairs are in different networks and have no way by design: give each network alone for its congestion", r.Disconnected))
 	}
 	if r.NoLID > int64(r.Hosts-1) {
 		e.Why = []string{fmt.Sprintf("%d hosts have no LID", r.NoLID/int64(r.Hosts-1))}

@@ -37,8 +37,8 @@ type LostError struct {
 	At       string // where its route ends
 }
 
-// Apart says that no plan has all messages.
-func (e *LostError) Apart() {}
+// Disconnected says that no plan has all messages.
+func (e *LostError) Disconnected() {}
 
 func (e *LostError) Error() string {
 	return fmt.Sprintf("no message is taken from %s to %s (LID %d): %s at %s", e.From, e.To, e.LID, e.Fault, e.At)

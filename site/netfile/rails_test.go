@@ -43,7 +43,7 @@ func TestReadRails(t *testing.T) {
 	s := expect.Value(netfile.Read(one+","+two, 0))(t)
 	expect.Equal(t, s.Net.Hosts(), 4, "ports of adapters")
 	expect.Equal(t, s.Net.Switches(), 2, "switches")
-	expect.True(t, s.Net.Apart() != nil, "rails are networks of their own")
+	expect.True(t, s.Net.Disconnected() != nil, "rails are networks of their own")
 	lids := map[uint16]bool{}
 	for v := range s.Net.Nodes() {
 		lids[s.Net.Info(network.Node(v)).LID] = true

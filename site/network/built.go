@@ -205,9 +205,9 @@ func (n *Network) built() *Network {
 	return n
 }
 
-// Apart counts the pairs of servers of a tree of these places that are in networks that no cable joins by design. ok is
+// Disconnected counts the pairs of servers of a tree of these places that are in networks that no cable joins by design. ok is
 // false where others have no path, either.
-func (p *Places) Apart(t *topology.Tree) (pairs int, ok bool) {
+func (p *Places) Disconnected(t *topology.Tree) (pairs int, ok bool) {
 	part := p.parts()
 	for _, x := range t.Unreachable() {
 		a, b := part[p.nodes[x[0]]], part[p.nodes[x[1]]]

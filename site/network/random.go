@@ -185,8 +185,8 @@ func (n *Network) Subnets() []int {
 	return of
 }
 
-// Apart returns whether two hosts are in networks that no cable joins by design; nil: there is one network.
-func (n *Network) Apart() func(a, b Node) bool {
+// Disconnected returns whether two hosts are in networks that no cable joins by design; nil: there is one network.
+func (n *Network) Disconnected() func(a, b Node) bool {
 	of := n.Subnets()
 	if of == nil {
 		return nil

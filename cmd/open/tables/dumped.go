@@ -38,7 +38,7 @@ func (d *dump) tables(text []byte, p *plan.Plan) (t *lft.Tables, sum string, err
 		sum, err = d.net.Sum(t, p.Tree)
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("%s: %v", d.name, err) // no failover.Apart, which ends the run
+		return nil, "", fmt.Errorf("%s: %v", d.name, err) // no failover.Disconnected, which ends the run
 	}
 	return t, sum, nil
 }

@@ -132,6 +132,6 @@ func TestDumpedLost(t *testing.T) {
 	expect.Equal(t, n.known, "", "known")
 	shown = shown[:strings.LastIndex(shown, "Unicast lids")]
 	err := expect.Err(n.Plan(t.Context(), n.plan.Tree))
-	_, apart := errors.AsType[failover.Apart](err)
+	_, apart := errors.AsType[failover.Disconnected](err)
 	expect.True(t, err != nil && !apart && n.known == "", "%v", err)
 }
