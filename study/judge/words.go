@@ -72,7 +72,7 @@ func (w Words) hosts(in *Input) (h network.Job, err error) {
 		h, err = ranksOf(in.Result.Hosts, in.Net)
 		return h, within(w.Result, err)
 	case in.Result != nil && in.Result.Pairs != nil:
-		if h, err = HostsOf(in.Result.Pairs, in.Net); err != nil && in.Result.Format == foreign.Iperf3 {
+		if h, err = HostsOf(in.Result.Pairs, in.Net); err != nil && (in.Result.Format == foreign.Iperf3 || in.Result.Format == foreign.Perftest) {
 			err = fmt.Errorf("%w; --hosts NAME@ADDRESS,… says whose addresses its tests have", err)
 		}
 		return h, within(w.Result, err)

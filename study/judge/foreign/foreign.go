@@ -81,12 +81,13 @@ type Options struct {
 
 // Formats that other packages use by name.
 const (
-	Auto   = "auto"
-	OSU    = "osu"
-	Iperf3 = "iperf3"
-	NCCL   = "nccl"
-	Own    = "evbench"
-	Number = "number"
+	Auto     = "auto"
+	OSU      = "osu"
+	Iperf3   = "iperf3"
+	Perftest = "perftest"
+	NCCL     = "nccl"
+	Own      = "evbench"
+	Number   = "number"
 )
 
 // A Format is the output of a program. Main hands in those that this package does not have, in Options.More; it keeps these promises:
@@ -112,6 +113,7 @@ var formats = []Format{
 		data = afterBanner(data)
 		return documents(data) && (containing(`"connecting_to"`)(data) || containing(`"iperf 3`)(data))
 	}, func(data []byte, o Options) (*Result, error) { return readIperf3(afterBanner(data), o) }},
+	{Perftest, perftestTitle.Match, readPerftest},
 	{"pairs", func(data []byte) bool { _, is := pairsHead(data); return is }, readPairs},
 	{Own, func(data []byte) bool { return isJSON(data) && containing(`"schema"`)(data) }, readOwn},
 }

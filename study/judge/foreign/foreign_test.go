@@ -149,7 +149,7 @@ func TestParseNumber(t *testing.T) {
 
 // What is read says how long an exchange took, in one way.
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{osuPlain, osuFull, osuChecked, imb, nccl, alltoallv, own, mpiGraph3, ncclJSON, rcclJSON, rcclLines, iperfTwo, iperfStream} {
+	for _, s := range []string{osuPlain, osuFull, osuChecked, imb, nccl, alltoallv, own, mpiGraph3, ncclJSON, rcclJSON, rcclLines, iperfTwo, iperfStream, perftestOf("Send BW Test", "10:0:0:1", "10:0:0:2", "MiB/sec", " 65536 5000 1 100.00 2")} {
 		f.Add([]byte(s), int64(0))
 	}
 	f.Add([]byte("# size time busbw\n0 0"), int64(68))
