@@ -272,7 +272,7 @@ func TestEvents(t *testing.T) {
 	defer answer.Body.Close()
 	expect.Equal(t, answer.Header.Get("Content-Type"), "text/event-stream", "answer.Header.Get")
 	read := reader{t, answer.Body, ""}
-	for range 5 + len(x.Cases) { // each part as it is at first
+	for range 6 + len(x.Cases) { // each part as it is at first
 		read.event()
 	}
 	x.Say(x.Of(1, 1), bench.Installing{})

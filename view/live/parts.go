@@ -36,6 +36,7 @@ const (
 	partAnswer    = "answer"
 	partCases     = "cases"
 	partRounds    = "rounds"
+	partServers   = "servers"
 	partFailovers = "failovers"
 )
 
@@ -53,7 +54,7 @@ func stale(p bench.Progress, before string) []string {
 	case bench.FailedOver:
 		return []string{partFailovers, treePart(p.Case)}
 	}
-	return []string{partWhere, partAnswer, partCases, partRounds, partFailovers, treePart(before), treePart(p.Case)}
+	return []string{partWhere, partAnswer, partCases, partRounds, partServers, partFailovers, treePart(before), treePart(p.Case)}
 }
 
 // draw returns all parts of the page, with the stale ones redrawn, and whether they are final. A
@@ -66,7 +67,7 @@ func (s *Server) draw() (parts []part, last bool, err error) {
 	last = s.over
 	s.stale = map[string]bool{}
 	s.mu.Unlock()
-	ids := []string{partWhere, partAnswer, partCases, partRounds, partFailovers}
+	ids := []string{partWhere, partAnswer, partCases, partRounds, partServers, partFailovers}
 	for _, c := range state.Cases {
 		ids = append(ids, treePart(c.Name))
 	}
@@ -110,6 +111,8 @@ func drawPart(id string, s *State, note string) (template.HTML, error) {
 		return executed(id, casesView{table, legend})
 	case partRounds:
 		return executed(id, roundsOf(s))
+	case partServers:
+		return executed(id, serversOf(s))
 	case partFailovers:
 		return executed(id, failoversOf(s))
 	}

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"evbench/bench"
 	"evbench/builder"
 	"evbench/builder/load"
+	"evbench/builder/modes"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/results/attribution"
@@ -78,6 +80,36 @@ func TestMetricsOfServers(t *testing.T) {
 		}
 	}
 	expect.Equal(t, len(want), 0, "metrics that are missing")
+}
+
+// The page has a row for each server in the last slice, the slowest first, and who is named.
+func TestServersPart(t *testing.T) {
+	tree := expect.Value(topology.New(expect.Value(topology.Parse("FT(2;2,2)"))(t)))(t)
+	s := &State{Cases: []bench.Planned{{Case: scenario.Case{Setting: builder.Setting{Name: "sync", Mode: modes.Sync}}, Plan: &plan.Plan{Tree: tree}}}}
+	expect.Contains(t, string(expect.Value(drawPart(partServers, s, ""))(t)), "No slice has been measured yet")
+	d := bench.Done{Slice: results.Case{Name: "sync"}}
+	for src := range 4 {
+		d.Servers = append(d.Servers, results.ServerCount{Server: src, BarrierWaitSec: .5})
+		for dst := range 4 {
+			p := results.PairCount{Src: src, Dst: dst, Bytes: 1000, Sec: 1}
+			if src == 2 || dst == 2 {
+				p.Sec, p.Resent = 4, 7
+			}
+			if src != dst {
+				d.Pairs = append(d.Pairs, p)
+			}
+		}
+	}
+	d.Servers[3].PausesSent = 12
+	d.Summary.Cases = []results.Case{{Name: "sync", Causes: []attribution.Cause{{Name: "server2 or its cable to leaf1", Share: .25}}}}
+	s.Take(bench.Progress{Event: d})
+	v := serversOf(s)
+	expect.Equal(t, v.Slow, "server2 or its cable to leaf1 carries a quarter of its usual rate", "named")
+	expect.Equal(t, len(v.Rows), 4, "rows")
+	expect.Equal(t, fmt.Sprint(v.Rows[0], v.Rows[3]), "[server2 50 % 42 0.5 0 0 0] [server3 100 % 14 0.5 0 0 12]", "the slowest and the last")
+	expect.Contains(t, string(expect.Value(drawPart(partServers, s, ""))(t)), "Slow: server2 or its cable to leaf1", `<th scope="row">server2</th><td>50 %</td>`)
+	s.Cases[0].Mode = modes.Unsync
+	expect.Equal(t, serversOf(s).Rows[0][1], "–", "without phases")
 }
 
 func registryOf(s *State) *prometheus.Registry {

@@ -34,6 +34,7 @@ type State struct {
 	Failovers []results.Failover // of the slices so far, including the current one
 	Ended     bool
 
+	latest bench.Done      // of the last slice
 	dead   []topology.Link // in the current slice
 	inUse  *plan.Plan      // in the current slice, if it has changed
 	since  time.Time       // start of the first slice
@@ -136,6 +137,7 @@ func (s *State) done(e bench.Done) {
 	})
 	s.Failovers = append(s.Failovers, e.Slice.Failovers...)
 	name := e.Slice.Name
+	s.latest = e
 	s.Links = summed(s.Links, name, e.Links, (*results.LinkCount).Add)
 	s.Pairs = summed(s.Pairs, name, e.Pairs, func(sum *results.PairCount, p results.PairCount) { sum.Add(p, 0) })
 	s.Servers = summed(s.Servers, name, e.Servers, func(sum *results.ServerCount, c results.ServerCount) { sum.Add(c, 0) })
