@@ -40,12 +40,9 @@ func (r *runner) offeredOf(m *measured) *results.Offered {
 		return nil
 	}
 	_, share := r.s.Offers(m.Case)
-	return &results.Offered{
-		Load: m.Load.String(), RatePerSec: m.Load.Rate, Share: share,
-		Offered: o.Accepted + o.Refused, Complete: m.outcome.Events, Incomplete: o.Accepted - min(o.Accepted, m.outcome.Events), Refused: o.Refused,
-		Missing: missing(o.Absent), Away: away(m.outcome.Away), Growth: o.Growth(), Filling: o.Growth() > m.Load.Finest(float64(o.Accepted+o.Refused)), DeadSec: float64(o.Refused) / m.Load.Rate, DeadTimes: o.Times, LongestSec: o.Longest.Seconds(),
-		Latency: o.Latency.Quantiles(), Wait: o.Waited.Quantiles(), Parts: o.Parts.Times(), ClockErrorSec: o.ClockError.Seconds(),
-	}
+	out := results.NewOffered(m.Load, share, o.Account, m.outcome.Events)
+	out.Missing, out.Away, out.ClockErrorSec, out.Predicted = missing(o.Absent), away(m.outcome.Away), o.ClockError.Seconds(), m.Prediction.Load
+	return out
 }
 
 // ways are the times at which servers were lost, and joined again.
@@ -77,15 +74,12 @@ func addOffered(a, b *controller.Offered) *controller.Offered {
 	if a == nil || b == nil {
 		return b
 	}
-	sum := &controller.Offered{Latency: load.NewLatency(), Waited: load.NewLatency(), Parts: load.NewParts(), ClockError: max(a.ClockError, b.ClockError), Closed: a.Closed + b.Closed, Absent: map[int]uint64{}}
-	sum.Counts = a.Counts
-	sum.Add(b.Counts)
-	for _, x := range []*controller.Offered{a, b} { // both are of this program
+	sum := &controller.Offered{Account: load.NewAccount(), ClockError: max(a.ClockError, b.ClockError), Closed: a.Closed + b.Closed, Absent: map[int]uint64{}}
+	for _, x := range []*controller.Offered{a, b} {
 		for server, n := range x.Absent {
 			sum.Absent[server] += n
 		}
-		_, _ = sum.Latency.Add(x.Latency.Bars()), sum.Waited.Add(x.Waited.Bars())
-		_ = sum.Parts.Add(x.Parts)
+		sum.Add(x.Account)
 	}
 	return sum
 }

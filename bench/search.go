@@ -96,7 +96,7 @@ func (r *runner) tryRate(ctx context.Context, base Planned, rate float64, step i
 func (r *runner) addStep(base Planned, name string, rate float64) error {
 	p := base
 	p.Name, p.Load.Rate, p.Load.Share = name, rate, 0
-	p.Prediction.Case = name
+	p.Prediction.Case, p.Prediction.Load = name, nil // it was of another rate
 	if full := r.s.Full(); full > 0 {
 		p.Prediction.Efficiency = min(p.Prediction.Efficiency, rate/full)
 	}

@@ -206,19 +206,10 @@ func (m *machine) nextBuilder() (place int, free bool) {
 	case m.c.Assign == builder.AssignFree:
 		room = m.c.inFlight()
 	}
-	has := func(place int) uint64 {
+	return load.Place(l.builder, int(l.events), m.c.Assign == builder.AssignFree, room, func(place int) uint64 {
 		w := &m.workers[m.roles.Builder(place)]
 		return w.assigned - min(w.assigned, w.done)
-	}
-	place = l.builder
-	if m.c.Assign == builder.AssignFree {
-		for i := range int(l.events) {
-			if other := (l.builder + i) % int(l.events); has(other) < has(place) {
-				place = other
-			}
-		}
-	}
-	return place, has(place) < room
+	})
 }
 
 // awaitsClock reports whether all that has happened is done: then no server need move.
@@ -233,10 +224,8 @@ func (m *machine) awaitsClock() bool {
 
 // An Offered is what became of the events that a clock offered.
 type Offered struct {
-	load.Counts
-	Latency, Waited *load.Latency
-	Parts           load.Parts    // of Latency
-	ClockError      time.Duration // by which times between two servers may be wrong, at most
+	load.Account
+	ClockError time.Duration // by which times between two servers may be wrong, at most
 	// Closed are events that were closed without some fragments, Absent the positions of the sources of these, and how
 	// many events lack each.
 	Closed uint64
@@ -256,13 +245,13 @@ func (m *machine) offered() *Offered {
 	if m.loading == nil {
 		return nil
 	}
-	o := &Offered{Counts: m.loading.trigger.Counts, Latency: load.NewLatency(), Waited: load.NewLatency(), Parts: load.NewParts(), Absent: map[int]uint64{}}
+	o := &Offered{Account: load.NewAccount(), Absent: map[int]uint64{}}
 	if b := m.loading.earlier; b != nil {
-		_, _ = o.Latency.Add(b.offered.Latency.Bars()), o.Waited.Add(b.offered.Waited.Bars())
-		_ = o.Parts.Add(b.offered.Parts)
+		o.Add(b.offered.Account)
 		o.Closed, o.ClockError = b.offered.Closed, b.offered.ClockError
 		maps.Copy(o.Absent, b.offered.Absent)
 	}
+	o.Counts = m.loading.trigger.Counts
 	for i := range m.workers {
 		w := &m.workers[i]
 		o.ClockError = max(o.ClockError, time.Duration(w.way))

@@ -59,6 +59,7 @@ func columnsOf(cases []results.Case, how string, page bool) (out []Column) {
 	spread := some(func(c results.Case) bool { return Rate(c.EventsPerSec.Min) != Rate(c.EventsPerSec.Max) })
 	lost := some(func(c results.Case) bool { return c.EventsLost+c.EventsDuplicate > 0 })
 	loaded := some(func(c results.Case) bool { return c.Offered != nil })
+	expected := some(func(c results.Case) bool { return c.Offered != nil && c.Offered.Predicted != nil })
 	parted := some(func(c results.Case) bool { return c.Offered != nil && c.Offered.Parts.Wire.Mean > 0 })
 	paired := some(func(c results.Case) bool { return c.RatioToControl > 0 })
 	known, predicted := some(func(c results.Case) bool { return c.MeasuredEfficiency > 0 }), paired
@@ -100,7 +101,9 @@ func columnsOf(cases []results.Case, how string, page bool) (out []Column) {
 		{Column{number(reached, "", 0), "ratio to control", 1, barred(cases)}, paired},
 		{Column{number("offered", "load", 0), "offered", 14, offeredCell}, loaded},
 		{Column{number("dead", "", 0), "dead time", 15, deadTimeCell}, loaded},
-		{Column{number("p99.9", "", 1), "p99.9 latency", 16, latencyCell}, loaded},
+		{Column{number("pred.", "p99", 2), "predicted p99 latency", 18, expectedCell}, expected},
+		{Column{number(measured, "", 2), "p99 latency", 19, latency(func(o *results.Offered) float64 { return o.Latency.P99 })}, expected},
+		{Column{number("p99.9", "", 1), "p99.9 latency", 16, latency(func(o *results.Offered) float64 { return o.Latency.P999 })}, loaded},
 		{Column{number("parts", "", 2), "mean latency: buffer + order + wire + builder", 17, partsCell}, parted},
 		{Column{number("lost", "", 0), "lost /\u00a0twice", 13, lostCell}, lost},
 		{Column{show.Column{Head: "verdict", Wrap: true}, "", 0, text(verdict)}, true},
@@ -144,12 +147,25 @@ func deadTimeCell(c results.Case) Cell {
 	return Cell{Text: text, Value: strconv.FormatFloat(c.Offered.Dead(), 'g', -1, 64)}
 }
 
-func latencyCell(c results.Case) Cell {
-	if c.Offered == nil {
+// expectedCell is the p99 latency that the simulation of a case said.
+func expectedCell(c results.Case) Cell {
+	if c.Offered == nil || c.Offered.Predicted == nil {
 		return Cell{Text: none}
 	}
-	at := c.Offered.Latency.P999
-	return Cell{Text: fmt.Sprintf("%.3g ms", 1e3*at), Value: strconv.FormatFloat(at, 'g', -1, 64)}
+	return inMilliseconds(c.Offered.Predicted.Latency.P99)
+}
+
+func latency(of func(*results.Offered) float64) func(results.Case) Cell {
+	return func(c results.Case) Cell {
+		if c.Offered == nil {
+			return Cell{Text: none}
+		}
+		return inMilliseconds(of(c.Offered))
+	}
+}
+
+func inMilliseconds(sec float64) Cell {
+	return Cell{Text: fmt.Sprintf("%.3g ms", 1e3*sec), Value: Exact(sec)}
 }
 
 // partsCell is what the mean latency consists of, in its order.

@@ -39,6 +39,27 @@ type Offered struct {
 	Wait          load.Quantiles `json:"wait_s" unit:"s"`           // of it, until its exchange or the requests for its fragments began
 	Parts         load.PartTimes `json:"parts_s,omitzero" unit:"s"` // of Latency: only the first, buffer, has the error of clocks
 	ClockErrorSec float64        `json:"clock_error_s" unit:"s"`    // by which times may be wrong where servers have clocks of their own, at most
+	// Predicted is what the simulation of the case said before it was measured; nil: it said nothing.
+	Predicted *Expected `json:"predicted,omitempty"`
+}
+
+// NewOffered says what became of the events that a load offered, a share of what the healthy network carries (0: not
+// known), of which some are built.
+func NewOffered(l load.Load, share float64, a load.Account, built uint64) *Offered {
+	n := a.Accepted + a.Refused
+	return &Offered{
+		Load: l.String(), RatePerSec: l.Rate, Share: share,
+		Offered: n, Complete: built, Incomplete: a.Accepted - min(a.Accepted, built), Refused: a.Refused,
+		Growth: a.Growth(), Filling: a.Growth() > l.Finest(float64(n)), DeadSec: float64(a.Refused) / l.Rate, DeadTimes: a.Times, LongestSec: a.Longest.Seconds(),
+		Latency: a.Latency.Quantiles(), Wait: a.Waited.Quantiles(), Parts: a.Parts.Times(),
+	}
+}
+
+// An Expected is what a simulation says of the events that a clock offers.
+type Expected struct {
+	Complete float64        `json:"complete" unit:"1"` // share of those offered
+	Dead     float64        `json:"dead" unit:"1"`     // share of the time
+	Latency  load.Quantiles `json:"latency_s" unit:"s"`
 }
 
 // A LoadRow is what became of the events that a clock offered to a case, as a row of Loads.
@@ -98,6 +119,17 @@ func (r *reading) loaded() (out []int) {
 		}
 	}
 	return out
+}
+
+// Loaded says what simulated cases do with the events that a clock offers them.
+func Loaded(cases []Case) []answer.Finding {
+	r, of := &reading{cases: cases}, []int(nil)
+	for i, c := range cases {
+		if c.Offered != nil {
+			of = append(of, i)
+		}
+	}
+	return r.offers(of)
 }
 
 // offers states what became of the events that were offered to cases: of many, where the first refuses some, or fills its

@@ -262,6 +262,8 @@ type Prediction struct {
 	EventsPerSec    float64 `json:"events_per_s,omitempty"`     // per server
 	ModelEfficiency float64 `json:"model_efficiency,omitempty"` // with barrier and overheads
 	NotSimulated    string  `json:"not_simulated,omitempty"`
+	// Load is what the simulation said of the events of a clock; nil without one.
+	Load *Expected `json:"load,omitempty"`
 }
 
 // A Fabric describes the measured network.

@@ -153,16 +153,6 @@ func (c *Case) mayLoad(s *Scenario) error {
 	return nil
 }
 
-// Simulable says why evbench sim cannot compute a scenario.
-func (s *Scenario) Simulable() error {
-	return s.each(func(c *Case) error {
-		if c.Load.On() {
-			return errors.New("load: evbench sim has no clock that offers events; it computes how fast events are built")
-		}
-		return nil
-	})
-}
-
 // Full is the rate of events, of all servers together, that the healthy network carries at the link rate; 0: not known.
 func (s *Scenario) Full() float64 {
 	if t := s.ExchangeTime(); t > 0 {

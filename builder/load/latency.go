@@ -75,16 +75,6 @@ func NewParts() (p Parts) {
 	return p
 }
 
-// Add adds the times of other Parts.
-func (p Parts) Add(o Parts) error {
-	for i := range p {
-		if err := p[i].Add(o[i].Bars()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // PartTimes are the quantiles of Parts and the means, which add up to the mean latency.
 type PartTimes struct {
 	Buffer  Part `json:"buffer" unit:"s"`

@@ -98,7 +98,7 @@ func loadSim(c *cli.Context) (*scenario.Scenario, []bench.Planned, error) {
 		return nil, nil, err
 	}
 	s.Control = false
-	if err := errors.Join(s.Override(overrides(c)), s.Simulable()); err != nil {
+	if err := s.Override(overrides(c)); err != nil {
 		return nil, nil, usagef("%s: %w", name, err)
 	}
 	planned, err := proc.Made(c.Context, func() ([]bench.Planned, error) { return parts.Prepare(s) })

@@ -56,7 +56,7 @@ func WindowPlan(s *scenario.Scenario, c scenario.Case, after *list.Chain, first 
 func Job(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) sim.Job {
 	of := s.FragmentSizes(c)
 	j := sim.Job{
-		Setting: c.Setting, Common: s.Common, Plan: p, Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(), BitPerSec: s.Fabric.BitPerSec(),
+		Setting: c.Setting, Common: s.Common, Plan: p, Size: of.Of, Header: builder.HeaderSize, Fragment: int(s.Event.Fragment), Equal: of.Equal(), BitPerSec: s.Fabric.BitPerSec(),
 		Windows: sim.Windows{Order: func(after *list.Chain, first uint64, exchanges int) (*list.Plan, error) {
 			return WindowPlan(s, c, after, first, exchanges)
 		}},

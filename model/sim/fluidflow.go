@@ -132,6 +132,7 @@ type moment struct {
 const (
 	aChange = -1 - iota
 	aStart  // fragment x starts on stream a
+	aTick   // the clock of a load has an event
 )
 
 // Before orders moments.

@@ -25,8 +25,9 @@ type meter struct {
 
 	bins [][]count // [interval][server]
 
-	keep bool      // the times of events
-	took []float64 // seconds, by event as they were built
+	clock *clocked  // nil: the job has no load
+	keep  bool      // the times of events
+	took  []float64 // seconds, by event as they were built
 }
 
 type count struct {
@@ -38,7 +39,7 @@ func newMeter(j *Job, wires int) *meter {
 	t := j.Plan.Tree
 	servers := t.Servers()
 	return &meter{
-		servers: servers, builds: lists.Tabulate(servers, t.Builds), interval: j.Interval.Seconds(), first: math.Inf(1),
+		servers: servers, clock: newClocked(j), builds: lists.Tabulate(servers, t.Builds), interval: j.Interval.Seconds(), first: math.Inf(1),
 		events: make([]uint64, servers), sent: make([]uint64, servers), received: make([]uint64, servers),
 		waited: make([]float64, servers), wire: make([]float64, wires+1),
 	}
@@ -84,7 +85,7 @@ func (m *meter) waits(at float64, server int, seconds float64) {
 func (m *meter) outcome(j *Job) *Outcome {
 	o := &Outcome{
 		Events: m.events, sent: m.sent, Received: m.received, Wires: m.wire[:len(m.wire)-1],
-		waited: make([]time.Duration, m.servers), samples: m.samples(j),
+		waited: make([]time.Duration, m.servers), samples: m.samples(j), Load: m.clock.offered(),
 	}
 	if m.last > m.first {
 		o.Span = seconds(m.last - m.first)

@@ -27,7 +27,11 @@ func (c *calendar) grant(f *stage, exchange int) bool {
 	if exchange < len(c.plan) {
 		return true
 	}
-	if c.shut || exchange > 0 && f.now+f.same >= c.byEnd {
+	if clock := f.meter.clock; clock != nil {
+		if !clock.ready(f, exchange) {
+			return false
+		}
+	} else if c.shut || exchange > 0 && f.now+f.same >= c.byEnd {
 		c.shut = true
 		return false
 	}
@@ -51,7 +55,12 @@ func (c *calendar) fragment(exchange, src, dst int) fragment {
 	return fragmentOf(c.job, c.event(exchange, dst), src, dst, int(c.plan[exchange]))
 }
 
-func (c *calendar) built(f *stage, exchange, server int, got uint64) {
+// built counts the event of a server, whose exchange began for it, and whose last fragment came, at these times.
+func (c *calendar) built(f *stage, exchange, server int, got uint64, begun, came float64) {
+	if clock := f.meter.clock; clock != nil {
+		clock.run(f.now)
+		clock.built(exchange, server, begun, came, came)
+	}
 	f.meter.built(f.now, server, got+c.job.own(&c.roles, c.event(exchange, server), server))
 }
 
@@ -67,6 +76,7 @@ type lockstep struct {
 	got             []uint64  // by server: payload of its event
 	onPhase         uint64    // phases so far, for jitter
 	opened          float64   // when the exchange was
+	busy            bool      // an exchange is under way
 }
 
 // The moments of schedules.
@@ -88,7 +98,7 @@ func (l *lockstep) begin(f *stage) { l.open(f) }
 
 func (l *lockstep) open(f *stage) {
 	if l.grant(f, l.exchange) {
-		l.phase, l.opened = 0, f.now
+		l.phase, l.opened, l.busy = 0, f.now, true
 		l.start(f)
 	}
 }
@@ -101,11 +111,12 @@ func (l *lockstep) start(f *stage) {
 			if !l.roles.Builds(s) {
 				continue
 			}
-			l.calendar.built(f, l.exchange, s, l.got[s])
+			l.calendar.built(f, l.exchange, s, l.got[s], l.opened, l.arrived[s])
 			f.meter.lasted(f.now - l.opened)
 			l.got[s] = 0
 		}
 		l.exchange++
+		l.busy = false
 		if len(rows) > 0 {
 			l.open(f)
 		}
@@ -147,7 +158,14 @@ func (l *lockstep) ended(f *stage, _ int32, x *fragment) {
 	f.wake(moment{at: open, kind: aPhase})
 }
 
-func (l *lockstep) due(f *stage, _ moment) { l.start(f) }
+func (l *lockstep) due(f *stage, m moment) {
+	switch {
+	case m.kind != aTick:
+		l.start(f)
+	case !l.busy:
+		l.open(f)
+	}
+}
 
 func (l *lockstep) idle() string {
 	if l.moving > 0 {
@@ -259,7 +277,7 @@ func (r *runners) ended(f *stage, _ int32, x *fragment) {
 	r.missing[d][i]--
 	r.got[d][i] += x.payload
 	for len(r.missing[d]) > 0 && r.missing[d][0] == 0 {
-		r.calendar.built(f, r.closed[d], d, r.got[d][0])
+		r.calendar.built(f, r.closed[d], d, r.got[d][0], r.opened[d][0], f.now)
 		f.meter.lasted(f.now - r.opened[d][0])
 		r.missing[d], r.got[d], r.opened[d] = r.missing[d][1:], r.got[d][1:], r.opened[d][1:]
 		r.closed[d]++
@@ -282,7 +300,15 @@ func (r *runners) gone(f *stage, s int) {
 	r.send(f, s)
 }
 
-func (r *runners) due(f *stage, m moment) { r.gone(f, m.a) }
+func (r *runners) due(f *stage, m moment) {
+	if m.kind != aTick {
+		r.gone(f, m.a)
+		return
+	}
+	for s := range r.at {
+		r.send(f, s)
+	}
+}
 
 func (r *runners) idle() string {
 	for s := range r.missing {

@@ -103,6 +103,8 @@ type receivers struct {
 	meets    func(src, dst int) bool
 	plan     int // that meets is of; -1: none yet
 	stage    *stage
+	supply   *supply // nil: the job has no load
+	first    uint64  // event that the clock offers
 }
 
 type asked struct {
@@ -111,6 +113,7 @@ type asked struct {
 	out   int                     // asked, and not there
 	bytes uint64                  // of its payload, the server's own fragment included
 	from  float64                 // when it was begun
+	came  float64                 // when its last fragment had come
 	meets func(src, dst int) bool // of the plan in force when it was begun
 }
 
@@ -118,6 +121,7 @@ type asked struct {
 const (
 	anEnd  = iota // of the duration
 	anOpen        // server a asks for its event number x.event
+	aDone         // server a has built event x.event
 )
 
 func newReceivers(j *Job) *receivers {
@@ -129,6 +133,11 @@ func newReceivers(j *Job) *receivers {
 
 func (a *receivers) begin(f *stage) {
 	a.stage = f
+	if f.meter.clock != nil {
+		a.first, a.supply = a.assigner.next, newSupply(a.job, f.meter.clock)
+		a.supply.assign(f, a.offered)
+		return
+	}
 	f.wake(moment{at: a.job.Duration.Seconds(), kind: anEnd})
 	a.assigner.all(a.given)
 }
@@ -139,8 +148,15 @@ func (a *receivers) due(_ *stage, m moment) {
 		a.assigner.end(a.given)
 	case anOpen:
 		a.start(m.a, m.x.event)
+	case aDone:
+		a.end(m.a, a.find(m.a, m.x.event))
+	case aTick:
+		a.supply.assign(a.stage, a.offered)
 	}
 }
+
+// offered begins event i of the clock, from 0.
+func (a *receivers) offered(server, i int) { a.given(server, a.first+uint64(i)) }
 
 func (a *receivers) given(server int, event uint64) {
 	a.open[server] = append(a.open[server], asked{event: event})
@@ -187,10 +203,30 @@ func (a *receivers) ask(server, i int) {
 	if e.out > 0 {
 		return
 	}
-	a.stage.meter.built(a.stage.now, server, e.bytes)
-	a.stage.meter.lasted(a.stage.now - e.from)
+	e.came = a.stage.now
+	if s := a.supply; s != nil && s.builds[server] > 0 {
+		a.stage.wake(moment{at: s.work(server, e.came), kind: aDone, a: server, x: fragment{event: e.event}})
+		return
+	}
+	a.end(server, i)
+}
+
+// end counts event i of a server in flight, and has others begin.
+func (a *receivers) end(server, i int) {
+	e, now := a.open[server][i], a.stage.now
+	a.stage.meter.built(now, server, e.bytes)
+	a.stage.meter.lasted(now - e.from)
 	a.open[server] = slices.Delete(a.open[server], i, i+1)
-	a.assigner.built(server, a.given)
+	s := a.supply
+	if s == nil {
+		a.assigner.built(server, a.given)
+		return
+	}
+	k := int(e.event - a.first)
+	s.count(k, server, s.told[k], e.from, e.came, now)
+	s.has[server]--
+	s.begin(server, a.offered)
+	s.assign(a.stage, a.offered)
 }
 
 func (a *receivers) request(src, dst int, event uint64) {

@@ -91,14 +91,14 @@ type packetStage struct {
 	choice credit.Choice   // between links, by the plan's routing
 	packet int64           // flits of a full one
 
-	open  []load // fragments under way
+	open  []parcel // fragments under way
 	free  []int32
 	queue [][]int32 // by server: those that have packets left to send, in turn
 	under int
 	asked credit.Time // when the engine will call; 0: it will not
 }
 
-type load struct {
+type parcel struct {
 	fragment
 	stream     int32
 	left, sent int64 // flits not received; sent
@@ -219,7 +219,7 @@ func (c *packetStage) put(stream int32, x fragment) {
 	c.meter.first = min(c.meter.first, c.now)
 	i := c.slot()
 	flits := max(1, flitsOf(int64(x.bytes)))
-	c.open[i] = load{fragment: x, stream: stream, left: flits, flits: flits, via: c.via(&x)}
+	c.open[i] = parcel{fragment: x, stream: stream, left: flits, flits: flits, via: c.via(&x)}
 	c.under++
 	c.queue[x.src] = append(c.queue[x.src], i)
 	c.e.Wake(x.src)
@@ -231,7 +231,7 @@ func (c *packetStage) slot() int32 {
 		c.free = c.free[:n-1]
 		return i
 	}
-	c.open = append(c.open, load{})
+	c.open = append(c.open, parcel{})
 	return int32(len(c.open) - 1)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"evbench/builder"
 	"evbench/builder/modes"
+	"evbench/internal/lists"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
@@ -26,7 +27,8 @@ const maxExchanges = 10_000_000
 // tables, with the next phase. The phase under way ends on the paths on which it began: the model
 // ignores delays by a dying link.
 //
-// Exchanges begin until the duration is over; at least one counts. Where all fragments are equal an
+// Exchanges begin until the duration is over, or with a load when their events have happened and the exchange before is
+// over; at least one counts. Where all fragments are equal an
 // exchange is computed once for each plan: O(S² + phases · (wires + S)). The memory beside the
 // plans is O(wires + S), plus the result: O(exchanges + S · samples).
 func Phase(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
@@ -39,22 +41,26 @@ func Phase(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	}
 	rec := newRecorder(j, x.nets[0].wires)
 	told := 0
-	for e, clock := j.Warmup, 0.0; j.more(len(rec.ends), clock); e++ {
+	for e, at := j.Warmup, 0.0; ; e++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		t, err := x.turn(ctx, e, clock)
+		begin, more := rec.begins(at)
+		if !more {
+			break
+		}
+		t, err := x.turn(ctx, e, begin)
 		if err != nil {
 			return nil, err
 		}
 		if err := t.check(j); err != nil {
 			return nil, err
 		}
-		rec.add(t, clock)
-		clock += t.span
-		if share := int(100 * clock / max(j.Duration.Seconds(), clock)); progress != nil && share > told {
+		rec.add(t, begin)
+		at = begin + t.span
+		if share := int(100 * at / max(j.Duration.Seconds(), at)); progress != nil && share > told {
 			told = share
-			progress(min(seconds(clock), j.Duration), j.Duration)
+			progress(min(seconds(at), j.Duration), j.Duration)
 		}
 	}
 	return rec.end(), nil
@@ -68,7 +74,8 @@ type turn struct {
 	got    []uint64
 	waited []float64
 	wires  []float64
-	event  []uint64 // bytes of the event that a server built, its own fragment included
+	event  []uint64  // bytes of the event that a server built, its own fragment included
+	came   []float64 // when its last fragment had come
 }
 
 // check refuses jobs that would not end in reasonable time.
@@ -197,7 +204,7 @@ func (x *phaser) walk(ctx context.Context, e uint64, at float64, i int, live boo
 func (x *phaser) newTurn() *turn {
 	return &turn{
 		sent: make([]uint64, x.n), got: make([]uint64, x.n), event: make([]uint64, x.n),
-		waited: make([]float64, x.n), wires: make([]float64, len(x.load)),
+		waited: make([]float64, x.n), came: make([]float64, x.n), wires: make([]float64, len(x.load)),
 	}
 }
 
@@ -236,6 +243,9 @@ func (x *phaser) close(t *turn, e uint64, phase int, live bool) {
 	transfer := latest + x.busiest()*second
 	for rank, own := range x.own {
 		t.waited[rank] += transfer - own*second - x.delays[rank] + x.barrier
+	}
+	for _, m := range x.sends {
+		t.came[m.dst] = t.span + x.j.Timing.Overhead.Seconds() + max(x.delays[m.src], x.delays[m.dst]) + x.own[m.dst]*second
 	}
 	t.span += x.j.Timing.Overhead.Seconds() + transfer + x.barrier
 	for _, w := range x.paths {
@@ -288,5 +298,6 @@ func (x *phaser) jittered(t *turn, e uint64, phases int) *turn {
 		}
 	}
 	clear(x.delays)
+	out.came = lists.Map(t.came, func(at float64) float64 { return at + out.span - t.span })
 	return &out
 }

@@ -12,8 +12,9 @@ type recorder struct {
 	reps uint64   // exchanges equal to last that are not added up
 	size []uint64 // bytes of events that are
 
-	from float64 // when the last sample was taken
-	then []count // what there was at that time
+	start float64 // when the first exchange begins
+	from  float64 // when the last sample was taken
+	then  []count // what there was at that time
 }
 
 func newRecorder(j *Job, wires int) *recorder {
@@ -21,7 +22,18 @@ func newRecorder(j *Job, wires int) *recorder {
 	return &recorder{meter: newMeter(j, wires), j: j, size: make([]uint64, n), then: make([]count, n)}
 }
 
+// begins returns when the next exchange begins, not before a time; false: there is none.
+func (r *recorder) begins(at float64) (float64, bool) {
+	if r.clock != nil {
+		return r.clock.begins(len(r.ends), at)
+	}
+	return at, r.j.more(len(r.ends), at)
+}
+
 func (r *recorder) add(t *turn, start float64) {
+	if len(r.ends) == 0 {
+		r.start = start
+	}
 	if t != r.last {
 		r.flush()
 		r.last = t
@@ -32,7 +44,15 @@ func (r *recorder) add(t *turn, start float64) {
 		if next >= r.until || r.interval <= 0 {
 			break
 		}
-		r.sample(next, (next-start)/t.span)
+		r.sample(next, max(0, next-start)/t.span)
+	}
+	if r.clock != nil {
+		r.clock.run(r.until)
+		for rank, came := range t.came {
+			if r.meter.builds[rank] {
+				r.clock.built(len(r.ends), rank, start, start+came, start+came)
+			}
+		}
 	}
 	r.reps++
 	r.ends = append(r.ends, r.until-t.quiet)
@@ -85,6 +105,6 @@ func (r *recorder) end() *Outcome {
 	for i := range r.events {
 		r.events[i] = r.built(i)
 	}
-	r.first, r.meter.last = 0, r.ends[len(r.ends)-1]
+	r.first, r.meter.last = r.start, r.ends[len(r.ends)-1]
 	return r.outcome(r.j)
 }

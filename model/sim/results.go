@@ -35,6 +35,8 @@ type Case struct {
 	File  results.PlanFile // kept in the results; nil: no plan is
 	// Case holds facts known beforehand (bench.Planned.Facts). The run fills in the rest.
 	Case results.Case
+	// Share is the load as a share of what the healthy network carries; 0: not known.
+	Share float64
 }
 
 func (c *Case) summary(o *Outcome) results.Case {
@@ -51,6 +53,9 @@ func (c *Case) summary(o *Outcome) results.Case {
 	if span := o.Span.Seconds(); span > 0 {
 		r.SetRates(builder.RolesOf(c.Plan.Tree), span, func(i int) (events, received, sent uint64) { return o.Events[i], o.Received[i], o.sent[i] })
 		r.MeasuredEfficiency = c.Efficiency(o)
+	}
+	if o.Load != nil {
+		r.Offered = results.NewOffered(c.Load, c.Share, *o.Load, r.EventsBuilt)
 	}
 	r.Judge(results.Evidence{})
 	return r
@@ -241,7 +246,9 @@ func simulated(cases []results.Case) *results.Answer {
 			e.Doubts = append(e.Doubts, answer.Doubt{Text: results.Quoted(c.Name) + ": " + c.Reasons[0]})
 		}
 	}
-	if reached := reached(cases); len(cases) == 1 && len(e.Findings) == 1 {
+	if slices.ContainsFunc(cases, func(c results.Case) bool { return c.Offered != nil }) {
+		e.Findings = results.Loaded(cases)
+	} else if reached := reached(cases); len(cases) == 1 && len(e.Findings) == 1 {
 		e.Why = []string{reached} // the finding names the case
 	} else {
 		e.Findings = append(e.Findings, answer.Finding{Text: reached})

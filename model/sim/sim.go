@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/load"
 	"evbench/internal/lists"
 	"evbench/plan"
 	"evbench/results"
@@ -38,6 +39,8 @@ type Job struct {
 	// Header is in addition.
 	Size   func(event uint64, source int) int
 	Header int
+	// Fragment is the mean of Size, in which buffers of a load are counted.
+	Fragment int
 	// Equal says that Size returns the same for all: one exchange is then computed once.
 	Equal bool
 
@@ -124,6 +127,7 @@ type Outcome struct {
 	waited    []time.Duration // in barriers, by server
 	Wires     []float64       // bytes with headers, by wire
 	samples   []results.Sample
+	Load      *load.Account // nil: the job has no load
 
 	Packets packetCount // of the model of packets alone
 }

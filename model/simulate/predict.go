@@ -27,6 +27,9 @@ func Predict(ctx context.Context, s *scenario.Scenario, planned []bench.Planned,
 			return
 		}
 		p.Prediction.Model, p.Prediction.EventsPerSec, p.Prediction.ModelEfficiency = r.Simulated, r.EventsPerSec.Mean, r.MeasuredEfficiency
+		if o := r.Offered; o != nil {
+			p.Prediction.Load = &results.Expected{Complete: o.Taken(), Dead: o.Dead(), Latency: o.Latency}
+		}
 	})
 }
 

@@ -115,6 +115,10 @@ func unfit(model string, p bench.Planned) string {
 		return "the model " + sim.CreditModel + " has trees only"
 	case model == sim.PhaseModel && p.Mode != modes.Sync && p.Mode != modes.Ordered:
 		return "only synchronised cases have phases"
+	case p.Load.On() && model == sim.CreditModel:
+		return "the model " + sim.CreditModel + " has no clock that offers events"
+	case len(p.Lost) > 0:
+		return "a simulated server does not end"
 	case f != nil && len(p.Timed) > 0 && (f.Policy == string(failover.None) || f.Policy == string(failover.Unsync)):
 		return "a simulated case does not stand still, nor give up its phases (evbench sim --log reckons what such a policy costs)"
 	}
@@ -152,7 +156,11 @@ func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error
 	j.TCP = tcpOf(s)
 	facts := p.Facts(s)
 	facts.PredictedEfficiency = p.Prediction.Efficiency
-	return &sim.Case{Job: j, File: p.File(), Case: facts}, nil
+	c := &sim.Case{Job: j, File: p.File(), Case: facts}
+	if p.Load.On() {
+		_, c.Share = s.Offers(p.Case)
+	}
+	return c, nil
 }
 
 // changes makes a new plan for each moment from which other links are used. The new plan and its
