@@ -58,6 +58,7 @@ func (r *runner) measure(ctx context.Context, m *measured, p Place) error {
 	if err != nil {
 		return err
 	}
+	ports := r.readPorts(ctx, m)
 	c.OnMeasure = func() { x.begin(ctx, beside, g) }
 	c.OnSample = x.sample
 	g.Go(func() error { return x.f.WatchCables(beside, x.seen.tell) })
@@ -75,6 +76,7 @@ func (r *runner) measure(ctx context.Context, m *measured, p Place) error {
 		x.line.cut = r.unreached(ctx, m, runErr)
 	}
 	err = errors.Join(x.line.blame(runErr), besideErr, x.counterErr, r.readLinks(m, x.before, x.line))
+	r.risen(m, ports, r.readPorts(ctx, m))
 	r.keepPairs(m)
 	r.keepServers(m)
 	r.keepExchanges(m)

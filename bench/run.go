@@ -46,6 +46,8 @@ type Options struct {
 	// Log gets irregular but harmless events, such as a stranger on the control port; nil is
 	// allowed.
 	Log *slog.Logger
+	// Ports, if not nil, reads what ports of switches have counted.
+	Ports func(context.Context) ([]results.PortCount, error)
 	// Describe fills in machine and program in the manifest.
 	Describe func(*results.Manifest)
 }
@@ -76,7 +78,8 @@ type runner struct {
 	done     []*measured // slices in their order
 	sinkErr  error
 	sum      results.Summary
-	slow     map[string]*slowness // by case
+	slow     map[string]*slowness           // by case
+	ports    map[string][]results.PortCount // by case, what rose
 	// expect, if not nil, changes what was expected of the pairs of a slice.
 	expect func(*measured, *attribution.Evidence)
 }

@@ -33,6 +33,27 @@ func (r *runner) keepServers(m *measured) {
 	}
 }
 
+// readPorts asks what ports of switches have counted; nil where nobody can say.
+func (r *runner) readPorts(ctx context.Context, m *measured) []results.PortCount {
+	if r.o.Ports == nil || ctx.Err() != nil {
+		return nil
+	}
+	p, err := r.o.Ports(ctx)
+	if err != nil {
+		m.warnings = append(m.warnings, "counters of switches: "+err.Error())
+	}
+	return p
+}
+
+func (r *runner) risen(m *measured, before, after []results.PortCount) {
+	if rose := results.Risen(r.ports[m.Name], before, after); rose != nil {
+		if r.ports == nil {
+			r.ports = map[string][]results.PortCount{}
+		}
+		r.ports[m.Name] = rose
+	}
+}
+
 // slowness is what the slices of a case that count show of who is slow: together, and what was found in each.
 type slowness struct {
 	all    attribution.Evidence
@@ -49,6 +70,11 @@ func (r *runner) lookAt(m *measured) {
 		return
 	}
 	e := culprit.Evidence(m.Plan, m.Mode, m.outcome.Span.Seconds(), pairs, servers, r.controlled())
+	for _, p := range r.ports[m.Name] {
+		if p.IsError() {
+			e.Counted = append(e.Counted, [2]string{p.Switch, p.Port})
+		}
+	}
 	if r.expect != nil {
 		r.expect(m, &e)
 	}

@@ -176,6 +176,7 @@ func (r *runner) standing(complete bool, stopped string) results.Summary {
 	results.Assess(sum.Cases, sum.Slices, compared)
 	for i := range sum.Cases {
 		c, o := &sum.Cases[i], from[i].outcome
+		c.Ports = r.ports[c.Name]
 		if s := r.slow[c.Name]; s != nil {
 			c.Causes = s.causes
 		}

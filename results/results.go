@@ -130,6 +130,8 @@ type Case struct {
 
 	// Causes are who is slow: none where nobody is, or the evidence names nobody.
 	Causes []attribution.Cause `json:"causes,omitempty"`
+	// Ports are the counters of switches that rose in its slices, the most first, as far as a command of the scenario said.
+	Ports []PortCount `json:"port_counters,omitempty"`
 
 	LinkEvents []LinkEvent `json:"link_events,omitempty"`
 	// Failover is the policy of the case, "" without one. Failovers are the actions of the policy.

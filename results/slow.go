@@ -1,6 +1,10 @@
 package results
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/results/attribution"
@@ -33,6 +37,55 @@ type Counters struct {
 	PausesReceived uint64 `json:"pauses_received,omitempty" unit:""` // its switch takes no more
 	Marks          uint64 `json:"ecn_marks,omitempty" unit:""`       // packets that came marked
 	Discards       uint64 `json:"discards,omitempty" unit:""`        // packets
+}
+
+// A PortCount is a counter of a port of a switch. Where Port is the name of what stands at its other end, it is a sign for
+// who is slow.
+type PortCount struct {
+	Switch  string `json:"switch"`
+	Port    string `json:"port"`
+	Counter string `json:"counter"`
+	Count   uint64 `json:"count"`
+}
+
+// IsError reports whether it counts errors of a cable: of symbols, of check sums, of links that went down or were retrained.
+func (p PortCount) IsError() bool {
+	name := strings.ToLower(p.Counter)
+	return slices.ContainsFunc([]string{"symbol", "crc", "fcs", "linkdowned", "link_down", "linkerrorrecovery", "locallinkintegrity", "portrcverrors"}, func(x string) bool { return strings.Contains(name, x) })
+}
+
+const mostPorts = 256 // counters of a case
+
+// Risen adds to counters what rose between two readings, the most first.
+func Risen(sum, before, after []PortCount) []PortCount {
+	at := map[PortCount]uint64{}
+	add := func(of []PortCount, do func(sum, x uint64) uint64) {
+		for _, p := range of {
+			key := p
+			key.Count = 0
+			at[key] = do(at[key], p.Count)
+		}
+	}
+	add(before, func(_, x uint64) uint64 { return x })
+	rose := map[PortCount]uint64{}
+	for _, p := range after {
+		key := p
+		key.Count = 0
+		if was, known := at[key]; known && p.Count > was { // one that was set back tells nothing
+			rose[key] = p.Count - was
+		}
+	}
+	at = rose
+	add(sum, func(sum, x uint64) uint64 { return sum + x })
+	var out []PortCount
+	for key, n := range at {
+		key.Count = n
+		out = append(out, key)
+	}
+	slices.SortFunc(out, func(a, b PortCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Switch, b.Switch), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Counter, b.Counter))
+	})
+	return out[:min(len(out), mostPorts)]
 }
 
 func (c *Counters) each(o *Counters, do func(a, b uint64) uint64) {

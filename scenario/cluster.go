@@ -77,6 +77,12 @@ const (
 	DefaultJournal  = "evbench-injected.journal" // of links that were taken down
 )
 
+// Counters say what ports of switches have counted: sh -c runs Command before and after each slice.
+type Counters struct {
+	Command string // "": nothing is asked
+	Timeout time.Duration
+}
+
 // What installs a case's routes in a network of hosts.
 const (
 	RoutesOpenSM = "opensm"
@@ -123,7 +129,7 @@ func (s *Scenario) Commands() (all []string) {
 	for _, f := range []struct{ name, value, preset string }{
 		{"inject.down", i.Down, ""}, {"inject.up", i.Up, ""}, {"inject.probe", i.Probe, ""}, {"fabric.routes.shell", x.Shell, ""},
 		{"fabric.routes.dump", x.Dump, defaultDump}, {"fabric.routes.sminfo", x.SMInfo, defaultSMInfo},
-		{"fabric.routes.discover", x.Discover, defaultDiscover}, {"launch.config", s.Launch.Config, ""},
+		{"fabric.routes.discover", x.Discover, defaultDiscover}, {"launch.config", s.Launch.Config, ""}, {"counters.command", s.Counters.Command, ""},
 	} {
 		if f.value != "" && f.value != f.preset {
 			all = append(all, f.name+": "+f.value)
@@ -135,6 +141,10 @@ func (s *Scenario) Commands() (all []string) {
 func (d *document) cluster(f fields, s *Scenario) {
 	d.launch(f.Get("launch"), s)
 	d.inject(f.Get("inject"), s)
+	if at := f.Get("counters"); at.Given() {
+		s.Counters.Timeout = defaultInject
+		d.section(at, countersFields(&s.Counters), "command: needed")
+	}
 	if err := s.checkCluster(); err != nil {
 		for _, name := range []string{"transport", "launch", "inject"} {
 			if f.Given(name) {

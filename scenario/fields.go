@@ -113,6 +113,7 @@ func topFields(t *top) group {
 		{"io", choice(&t.IO, "way of input and output", IOAuto, IOCopy, IOSendfile).flag("`HOW` tcp moves payload: auto, copy, sendfile"), "how TCP moves payload"},
 		{"launch", nested(object(launchFields(&Launch{}), "kind")), "how the servers of fabric hosts are started"},
 		{"inject", nested(object(injectFields(&Inject{}), "kind")), "how links of fabric hosts are taken down"},
+		{"counters", nested(object(countersFields(&Counters{}), "command")), "what ports of switches have counted"},
 		{"sim", nested(object(simFields(&Sim{}))), "times that evbench sim adds to those of the bytes on the links"},
 		{"failover", nested(failoverShape), "what is done about links that die or come back"},
 		{"answer", nested(object(answerFields, "cases")), "what the answer compares"},
@@ -283,6 +284,13 @@ func injectFields(i *Inject) group {
 		{"lab", word(&i.Lab), "lab: its directory"},
 		{"journal", word(&i.Journal), "file of what is down"},
 		{"timeout", lasts(&i.Timeout, minTimeout, maxTimeout), "of each command"},
+	}
+}
+
+func countersFields(c *Counters) group {
+	return group{
+		{"command", word(&c.Command), "prints lines SWITCH PORT COUNTER VALUE, or what perfquery does; it runs before and after each slice"},
+		{"timeout", lasts(&c.Timeout, minTimeout, maxTimeout), "of the command"},
 	}
 }
 

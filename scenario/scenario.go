@@ -43,10 +43,11 @@ type Scenario struct {
 	Answer   []string      // cases that the answer compares; nil: those with the same dead links
 	builder.Common
 
-	Transport string // name
-	Launch    Launch // hosts: how the servers are started
-	Inject    Inject // hosts: how links are taken down
-	Sim       Sim    // what a simulation counts beside bytes
+	Transport string   // name
+	Launch    Launch   // hosts: how the servers are started
+	Inject    Inject   // hosts: how links are taken down
+	Counters  Counters // of switches
+	Sim       Sim      // what a simulation counts beside bytes
 
 	Text []byte // the document as read, for the manifest
 }

@@ -23,6 +23,7 @@ import (
 	"evbench/fabric"
 	"evbench/fabric/lab"
 	"evbench/internal/answer"
+	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
 	"evbench/internal/show"
 	"evbench/internal/unit"
@@ -33,6 +34,7 @@ import (
 	"evbench/results"
 	"evbench/results/store"
 	"evbench/scenario"
+	"evbench/site/host"
 	"evbench/view/live"
 )
 
@@ -226,6 +228,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 		Listen: where.Address, Listener: where.Listener, Token: where.Token, JoinTimeout: c.Duration("join-timeout"),
 		Log: log,
 	}
+	o.Ports = countersOf(m.scenario)
 	others := &beside{started: m.scenario.Launch.Kind == scenario.LaunchStarted, full: queueFull}
 	o.Progress = func(e bench.Progress) {
 		others.update(e.Event, manifest)
@@ -393,6 +396,20 @@ func tryRate(ctx context.Context, c *cli.Context, m measurement, rate unit.Rate)
 		work := bench.Work{Scenario: at, Cases: planned, Fabric: f, Open: func() (results.Sink, error) { return results.Nowhere{}, nil }}
 		return bench.Run(ctx, work, bench.Options{Listen: where.Address, Token: where.Token, Log: logger(c, c.App.ErrWriter)})
 	})
+}
+
+// countersOf asks what ports of switches have counted as a scenario says; nil where it does not.
+func countersOf(s *scenario.Scenario) func(context.Context) ([]results.PortCount, error) {
+	if s.Counters.Command == "" {
+		return nil
+	}
+	return func(ctx context.Context) ([]results.PortCount, error) {
+		text, err := proc.Call{Limit: s.Counters.Timeout, Most: atomicfile.MaxList}.Answer(ctx, "sh", "-c", s.Counters.Command)
+		if err != nil {
+			return nil, err
+		}
+		return host.ReadPorts(text)
+	}
 }
 
 // listenPage listens as --serve says, or returns nil. A run in a namespace of its own gets the

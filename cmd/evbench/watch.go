@@ -73,7 +73,7 @@ func burstsOf(c *cli.Context, s *scenario.Scenario) error {
 	if !c.IsSet("fragment") {
 		s.Event.Fragment = fits(s, fragment, time.Duration(float64(c.Duration("every"))*c.Float64("share")/100))
 	}
-	s.Fabric.Routes, s.Inject = scenario.Routes{}, scenario.Inject{}
+	s.Fabric.Routes, s.Inject, s.Counters = scenario.Routes{}, scenario.Inject{}, scenario.Counters{}
 	l := &s.Launch
 	if l.DataPort > 0 {
 		l.DataPort += portsAbove

@@ -29,6 +29,8 @@ type Evidence struct {
 	Servers []Server // by rank, or none
 	Sec     float64  // how long was measured
 	Ways    Ways     // nil: only servers are candidates
+	// Counted are the ports that counted errors: a switch, and what stands at the other end of its cable. They accuse nobody.
+	Counted [][2]string
 }
 
 // Add adds what a later part of the same exchanges shows. The pairs are the same, in the same order, or there are none.
@@ -60,6 +62,7 @@ func (e *Evidence) Add(o Evidence) {
 		a.Pauses += b.Pauses
 	}
 	e.Sec += o.Sec
+	e.Counted = o.Counted // those of all slices so far
 }
 
 // Over returns the causes of the slices of a case together, with in how many of them each was found.

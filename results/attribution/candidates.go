@@ -24,6 +24,14 @@ func (c candidate) beside(o candidate) bool {
 	return c.ends[0] != "" && (c.ends[0] == o.ends[0] || c.ends[0] == o.ends[1] || c.ends[1] == o.ends[0] || c.ends[1] == o.ends[1])
 }
 
+// at reports whether a port, a switch and what stands at its other end, is one of the cable of a candidate.
+func (c candidate) at(port [2]string) bool {
+	if c.kind == OfServer {
+		return port[1] == c.part
+	}
+	return port == c.ends || port == [2]string{c.ends[1], c.ends[0]}
+}
+
 // both says whether the candidate is a thing with both of its directions.
 func (c candidate) both() bool { return c.kind != OfDirection && c.one == "" }
 
@@ -101,7 +109,7 @@ func candidates(e Evidence) (all []candidate, known []bool) {
 }
 
 // name joins candidates that the evidence cannot tell apart, the smallest first; false where they are too many
-// for an answer. sign says which part of a server it is, "" where nothing does.
+// for an answer. sign says which part of a server it is, or that the ports of a cable count errors, "" where nothing does.
 func name(of []candidate, sign string) (Cause, bool) {
 	of = nested(of)
 	slices.SortStableFunc(of, func(a, b candidate) int { return cmp.Compare(len(a.pairs), len(b.pairs)) })
@@ -121,6 +129,9 @@ func name(of []candidate, sign string) (Cause, bool) {
 			c.Name += fmt.Sprintf("%s or %s", x.part, x.cable)
 		default:
 			c.Name += x.part
+			if x.kind != OfSwitch {
+				c.Name += sign
+			}
 		}
 		c.Parts = append(c.Parts, x.part)
 	}

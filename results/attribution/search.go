@@ -290,10 +290,19 @@ func (s *search) beside(c Cause, had []Cause) bool {
 	return 1-c.Share >= least*worst
 }
 
-// sign says which part of a server is slow, where its adapter alone counts what tells: errors are those of its cable; who has
-// others wait with their messages for it is slow itself.
+// sign says which part of a server is slow, or that a cable is, where its ports or its adapter alone count what tells: errors are those of a
+// cable; who has others wait with their messages for it is slow itself.
 func (s *search) sign(c candidate) string {
 	at := slices.Index(s.Names, c.part)
+	if c.kind == OfSwitch {
+		return ""
+	}
+	if len(s.Counted) > 0 && !slices.ContainsFunc(s.Counted, func(x [2]string) bool { return !c.at(x) }) {
+		if c.kind == OfServer {
+			return "'s cable (its switch port counts errors)"
+		}
+		return " (its ports count errors)"
+	}
 	if c.kind != OfServer || at < 0 || at >= len(s.Servers) {
 		return ""
 	}
