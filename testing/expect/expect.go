@@ -33,7 +33,8 @@ func said(what []any) string {
 	return fmt.Sprintf(what[0].(string), what[1:]...) + ": "
 }
 
-// Samples is how many of all samples a test takes: with -short, as in make check, only some. The gate takes all.
+// Samples is how many of all samples a test takes: with -short, as in make check and the gate, only some, of each kind. EVBENCH_ALL=1 make test
+// takes all, as CI does once a week.
 func Samples(all, some int) int {
 	if testing.Short() {
 		return some

@@ -88,6 +88,12 @@ cmd/evbench TestScript/mpi: tests with mpi,hdf5,rdma, mpi,hdf5,rdma
 cmd/evbench TestScript/new: all others of the command`
 	got := strings.ReplaceAll(strings.Join(running(all, plan(all, o)), "\n"), "evbench/", "")
 	expect.Equal(t, got, want, "what runs where")
+	for all, size := range map[bool]string{false: "-short", true: "-short=false"} {
+		o.all = all
+		steps := plan(packagesOf(example), o)
+		i := slices.IndexFunc(steps, func(s step) bool { return s.name == "all others" })
+		expect.True(t, slices.Contains(steps[i].args, size), "all %t: %v", all, steps[i].args)
+	}
 	for without, gone := range map[string]string{"mpi": "MPI", "debian13": "Debian 13", "mpi hdf5 rdma": "with"} {
 		o.without = strings.Fields(without)
 		for _, s := range plan(all, o) {
