@@ -161,8 +161,8 @@ func (c *Case) suitsPorts(s *Scenario) (name string, err error) {
 	switch {
 	case s.Fabric.Routes.Kind != Ports:
 		return "routing", errors.New("the plan chooses source ports, whose paths have to be asked for: write fabric: {routes: ports}")
-	case s.Transport != transport.TCP:
-		return "routing", fmt.Errorf("source ports are those of transport tcp, not of %s", s.Transport)
+	case s.Transport != transport.TCP && s.Transport != transport.RDMA:
+		return "routing", fmt.Errorf("source ports are those of transport %s and %s, not of %s", transport.TCP, transport.RDMA, s.Transport)
 	case !c.Hashed() && s.Fabric.Kind == Hosts:
 		return "routing", fmt.Errorf("the switches choose by a hash (fabric.routes: ports): there are %s and %s", routing.ECMP, Ports)
 	case c.Routing != Ports && c.Schedule == schedules.PathColoring:

@@ -23,6 +23,7 @@ import (
 	"evbench/site/host"
 	"evbench/site/ports"
 	"evbench/topology"
+	"evbench/transport"
 	"evbench/view/live"
 )
 
@@ -132,8 +133,10 @@ func askPorts(ctx context.Context, c *cli.Context, s *scenario.Scenario, bar *li
 	if err != nil {
 		return found, err
 	}
-	o := ports.Options{Ports: c.Int("ports"), Seed: c.Uint64("seed"), Gap: c.Duration("gap"), Both: c.IsSet("both"), All: c.Bool("until-all")}
+	o := ports.Options{Ports: c.Int("ports"), Seed: c.Uint64("seed"), Gap: c.Duration("gap"), Both: c.IsSet("both"), All: c.Bool("until-all"), Protocol: c.String("protocol")}
 	switch {
+	case o.Protocol == ports.RoCE:
+		port = ports.RoCEPort
 	case c.Int("both") == port:
 		return found, usagef("--both %d: the workers that ask listen on it; give another one", port)
 	case o.Both:
@@ -174,7 +177,11 @@ func endsOf(s *scenario.Scenario, joined []results.Host) (hosts []ports.Host, po
 		if len(h.Addresses) == 0 {
 			return nil, 0, usagef("%s has no address: transport %s has no ports", names[rank], s.Transport)
 		}
-		a, err := netip.ParseAddrPort(h.Addresses[0])
+		text, _, _ := strings.Cut(h.Addresses[0], " ") // what follows describes a port of RDMA
+		a, err := netip.ParseAddrPort(text)
+		if s.Transport == transport.RDMA {
+			a = netip.AddrPortFrom(a.Addr(), ports.RoCEPort)
+		}
 		switch other := at[a.Addr()]; {
 		case err != nil:
 			return nil, 0, fmt.Errorf("%s: %w", names[rank], err)
@@ -234,6 +241,9 @@ func waysOf(s *scenario.Scenario, bar *live.Terminal) (bench.Ways, error) {
 	w.Ends = func(joined []results.Host) ([]ports.Host, int, error) { return endsOf(s, joined) }
 	if s.Fabric.Kind == scenario.Lab {
 		w.Names, w.Wires = cableNames(s.Tree)
+	}
+	if s.Transport == transport.RDMA {
+		w.Protocol = ports.RoCE
 	}
 	if x.Paths == "" {
 		return w, nil

@@ -389,9 +389,10 @@ type Trace struct {
 	Gap    time.Duration
 }
 
-// A Trail is the way of a TCP connection From an address of this worker, and a Port, To an address with its port:
+// A Trail is the way of a TCP connection, or of UDP, From an address of this worker, and a Port, To an address with its port:
 // what is asked are the routers First to Last, until To itself answers.
 type Trail struct {
+	UDP               bool
 	From, To          string
 	Port, First, Last int
 	Wait              time.Duration // for each answer, at most; 0: as long as some routers take

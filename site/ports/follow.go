@@ -139,8 +139,7 @@ func (f *following) look(ctx context.Context, o *over, spares map[netip.Addr][]R
 	for hop, rows := range spares {
 		r := rows[look%len(rows)]
 		at := firstHop + slices.IndexFunc(r.Hops, func(h Hop) bool { return h[0] == hop })
-		to := netip.AddrPortFrom(x.of.Hosts[r.Dst].Addr, uint16(x.of.Port))
-		trails[r.Src] = append(trails[r.Src], wire.Trail{From: x.of.Hosts[r.Src].Addr.String(), To: to.String(), Port: r.Port, First: at, Last: at, Wait: lookSoon})
+		trails[r.Src] = append(trails[r.Src], x.of.trail(r.Src, r.Dst, x.of.Port, wire.Trail{Port: r.Port, First: at, Last: at, Wait: lookSoon}))
 		want[r.Src] = append(want[r.Src], hop)
 	}
 	seen, err := f.a.Trace(ctx, trails, o.net.gap)

@@ -97,25 +97,46 @@ func TestPathsAgreeWithSwitches(t *testing.T) {
 			expect.True(t, f.Missing+f.Sprayed == 0 && len(s.Failed) == 0 && f.Known > 0, "%+v", f)
 			for _, r := range s.Paths.Rows {
 				if r.Port != None {
-					expect.Equal(t, fmt.Sprint(r.Hops), n.walk(t, r), "%v", r)
+					expect.Equal(t, fmt.Sprint(r.Hops), n.walk(t, r, TCP, 7000), "%v", r)
 				}
 			}
 		})
 	}
 }
 
+// Of RoCE v2 likewise, by UDP, also where a destination takes the datagrams without a word, as adapters do.
+func TestRoCEPathsAgreeWithSwitches(t *testing.T) {
+	n := start(t, topology.Options{Ports: 2, Leaves: 3}, routing.ECMP, lab.HashHeaders)
+	var taker net.PacketConn
+	expect.Must(t, n.Do(5, func() (err error) {
+		taker, err = net.ListenPacket("udp4", fmt.Sprintf("%s:%d", n.hosts[5].Addr, RoCEPort))
+		return err
+	}))
+	defer taker.Close()
+	s, err := Run(t.Context(), n.hosts, RoCEPort, Options{Ports: 2, Seed: 3, Protocol: RoCE}, n.ask)
+	expect.Must(t, err)
+	f := s.Fields("")
+	expect.True(t, f.Missing+f.Sprayed == 0 && len(s.Failed) == 0 && f.Known == 48 && f.Near == 6, "%+v", f)
+	for _, r := range s.Paths.Rows {
+		if r.Port != None {
+			expect.True(t, r.Port > rocePorts && r.Port <= 0xffff, "%v", r)
+			expect.Equal(t, fmt.Sprint(r.Hops), n.walk(t, r, "udp", RoCEPort), "%v", r)
+		}
+	}
+}
+
 // walk asks one switch after the other for the next hop of a header, and returns the addresses of the interfaces on the way.
-func (n network) walk(t *testing.T, r Row) string {
+func (n network) walk(t *testing.T, r Row, protocol string, port int) string {
 	t.Helper()
-	sport, dport := r.Port, 7000
+	sport, dport := r.Port, port
 	if r.Port < 0 {
-		sport, dport = 7000, -r.Port
+		sport, dport = port, -r.Port
 	}
 	at, from := n.tree.Leaf(r.Src), n.Name(n.Server(r.Src))
 	var out []string
 	for at != n.tree.Leaf(r.Dst) {
 		said := n.command(t, lab.Node(at), "ip", "route", "get", n.hosts[r.Dst].Addr.String(), "from", n.hosts[r.Src].Addr.String(), "iif", from,
-			"ipproto", "tcp", "sport", fmt.Sprint(sport), "dport", fmt.Sprint(dport))
+			"ipproto", protocol, "sport", fmt.Sprint(sport), "dport", fmt.Sprint(dport))
 		_, rest, _ := strings.Cut(said, " dev ")
 		iface := strings.Fields(rest)[0]
 		next := -1

@@ -30,7 +30,7 @@ import (
 // Paths is what is known of the paths between hosts, by source port.
 type Paths struct {
 	Time     time.Time // of the last answer
-	Protocol string    // tcp
+	Protocol string    // TCP or RoCE
 	Port     int       // destination
 	Hosts    []Host
 	// Names are those of hops, where the network is known: "leaf0-spine1", from leaf0 into spine1.
@@ -38,8 +38,15 @@ type Paths struct {
 	Rows  []Row // by Src, Dst, Port
 }
 
-// tcp is the protocol of probes and connections.
-const tcp = "tcp"
+// The protocols of probes, and of what is sent on the paths. A queue pair of RoCE v2 sends to RoCEPort from one of the ports
+// that rocePorts begin; Linux makes it of the flow label of its address vector (rdma_flow_label_to_udp_sport).
+const (
+	TCP  = "tcp"
+	RoCE = "rocev2"
+
+	RoCEPort  = 4791
+	rocePorts = 0xc000
+)
 
 // A Host is a name and the address of its connections.
 type Host struct {
@@ -202,8 +209,8 @@ func (p *parser) header(words []string) (err error) {
 	case len(words) == 2 && words[0] == "time":
 		to.Time, err = time.Parse(time.RFC3339, words[1])
 	case len(words) == 2 && words[0] == "protocol":
-		if to.Protocol = words[1]; to.Protocol != tcp {
-			err = fmt.Errorf("protocol %q: only %s is known", words[1], tcp)
+		if to.Protocol = words[1]; to.Protocol != TCP && to.Protocol != RoCE {
+			err = fmt.Errorf("protocol %q: there are %s and %s", words[1], TCP, RoCE)
 		}
 	case len(words) == 2 && words[0] == "port":
 		to.Port, err = readPort(words[1])

@@ -171,7 +171,7 @@ func TestRead(t *testing.T) {
 	for _, test := range []struct{ name, old, new, want string }{
 		{"another file", "# evbench paths 1", "# evbench plan 1", `line 1: "# evbench plan 1": a file of evbench paths begins with "# evbench paths 1"`},
 		{"no time", "# time 2026-11-29T15:00:00Z\n", "", "its header is not whole: time, protocol, port and two hosts or more are needed"},
-		{"protocol", "tcp", "sctp", `line 3: protocol "sctp": only tcp is known`},
+		{"protocol", "tcp", "sctp", `line 3: protocol "sctp": there are tcp and rocev2`},
 		{"host twice", "host b", "host a", "line 6: host a: is there twice, or there are more than 4096"},
 		{"address twice", "10.0.0.2", "10.0.0.1", "line 6: host b: another host has its address 10.0.0.1"},
 		{"foreign host", "a b -", "a x -", "line 9: host x: is not in the header"},

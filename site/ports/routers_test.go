@@ -45,7 +45,7 @@ func TestRouters(t *testing.T) {
 	for _, r := range before.Rows { // answers of old and new routes for one port
 		if slices.ContainsFunc(r.Hops, func(h Hop) bool { return slices.Contains(crossed, h.String()) }) {
 			known++
-			expect.True(t, fmt.Sprint(r.Hops) != n.walk(t, r), "%v still goes there", r)
+			expect.True(t, fmt.Sprint(r.Hops) != n.walk(t, r, TCP, 7000), "%v still goes there", r)
 		}
 	}
 	expect.True(t, known > 0, "no port led over the cable that died")

@@ -14,7 +14,8 @@ import (
 
 // Options of a Survey.
 type Options struct {
-	Ports int // of each host to each other one
+	Ports    int    // of each host to each other one
+	Protocol string // TCP or RoCE; "": TCP
 	// All asks on until each pair of hosts has a port for each way between its switches: a plan can choose any then.
 	All bool
 	// Both asks for the ways back of the connections, too: some programs send over one connection in both directions. The
@@ -135,6 +136,12 @@ func (q *question) take(t wire.Trail, s wire.Seen) (asked, silent int) {
 	return asked, silent
 }
 
+// trail completes one from a host to a port of another one.
+func (p *Paths) trail(src, dst, port int, t wire.Trail) wire.Trail {
+	t.From, t.To, t.UDP = p.Hosts[src].Addr.String(), netip.AddrPortFrom(p.Hosts[dst].Addr, uint16(port)).String(), p.Protocol == RoCE
+	return t
+}
+
 type surveying struct {
 	*Survey
 	o         Options
@@ -149,7 +156,7 @@ type surveying struct {
 // Run asks for the paths between hosts to a destination port. What is known when ctx or ask ends it is in the Survey, with
 // the error.
 func Run(ctx context.Context, hosts []Host, port int, o Options, ask Ask) (Survey, error) {
-	s := &surveying{Survey: &Survey{Paths: Paths{Protocol: tcp, Port: port, Hosts: hosts, Names: map[netip.Addr]string{}}}, o: o, ask: ask, gap: max(o.Gap, leastGap)}
+	s := &surveying{Survey: &Survey{Paths: Paths{Protocol: cmp.Or(o.Protocol, TCP), Port: port, Hosts: hosts, Names: map[netip.Addr]string{}}}, o: o, ask: ask, gap: max(o.Gap, leastGap)}
 	n := len(hosts)
 	for src := range n {
 		s.used = append(s.used, map[int]bool{})
@@ -220,7 +227,9 @@ func (s *surveying) draw(q *question) {
 	for range mostDraws {
 		key := (uint64(q.Src*n+q.Dst)*1024+uint64(q.tries))*uint64(s.o.Ports+1) + uint64(len(used)+s.given[q.Src])
 		q.tries++
-		q.Port = lowPort + int(routing.Mix(s.o.Seed, key)%portRange)
+		if q.Port = lowPort + int(routing.Mix(s.o.Seed, key)%portRange); s.Paths.Protocol == RoCE { // a label of 0 is none
+			q.Port += rocePorts + 1 - lowPort
+		}
 		if !used[q.Port] && !other[q.Port] {
 			break
 		}
@@ -245,7 +254,7 @@ func (s *surveying) pass(ctx context.Context, next func(*question) (wire.Trail, 
 				if q.Port < 0 {
 					t.Port, to = s.Paths.Port, -q.Port
 				}
-				t.From, t.To = s.Paths.Hosts[src].Addr.String(), netip.AddrPortFrom(s.Paths.Hosts[q.Dst].Addr, uint16(to)).String()
+				t = s.Paths.trail(src, q.Dst, to, t)
 				trails[src], of[src], more = append(trails[src], t), append(of[src], q), true
 			}
 		}

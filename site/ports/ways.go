@@ -103,6 +103,9 @@ func (w *Ways) of(ctx context.Context, a bench.Asked, t *topology.Tree, avoid []
 
 // of are the paths between the hosts of a run, in their order.
 func (p *Paths) of(hosts []Host, port int) (*Paths, error) {
+	if was := p.Protocol == RoCE; was != (port == RoCEPort) {
+		return nil, fmt.Errorf("the paths are those of %s to port %d, and the transport sends to port %d: ask again (evbench paths --protocol)", p.Protocol, p.Port, port)
+	}
 	if p.Port != port {
 		return nil, fmt.Errorf("the paths are to port %d, and the workers listen on port %d, which switches hash, too: write launch.data_port: %d, or ask again", p.Port, port, p.Port)
 	}
@@ -385,8 +388,7 @@ func (c *checking) round(ctx context.Context) error {
 	x := c.net.x
 	trails := lists.Map(c.left, func(all []*asked) []wire.Trail {
 		return lists.Map(all, func(q *asked) wire.Trail {
-			from, to := x.of.Hosts[q.src].Addr, netip.AddrPortFrom(x.of.Hosts[q.dst].Addr, uint16(x.of.Port))
-			return wire.Trail{From: from.String(), To: to.String(), Port: c.Port(q.src, q.dst), First: firstHop, Last: firstHop + len(c.hops(q)) - 1}
+			return x.of.trail(q.src, q.dst, x.of.Port, wire.Trail{Port: c.Port(q.src, q.dst), First: firstHop, Last: firstHop + len(c.hops(q)) - 1})
 		})
 	})
 	seen, err := c.ask(ctx, trails, c.net.gap)

@@ -54,7 +54,7 @@ func Trace(ctx context.Context, in func(func() error) error, trails []wire.Trail
 	}
 	t.run(ctx)
 	for _, p := range append(t.pending, t.flight...) {
-		_ = unix.Close(p.fd)
+		t.end(cmp.Or(p.of, p), nil)
 	}
 	return t.seen
 }
@@ -69,6 +69,11 @@ type trail struct {
 	ttl  int
 	sent time.Time
 	none int // switches in a row without an answer
+	// Of UDP, which a destination may take without a word: a connection that is begun where no switch answers, which tells
+	// whether the destination is that near.
+	end   *trail
+	of    *trail // end's
+	asked bool   // end, at this TTL
 }
 
 // autoFlowLabel is IPV6_AUTOFLOWLABEL: by default the kernel draws a flow label for each connection, which switches hash, too.
@@ -84,11 +89,14 @@ func newTrail(t wire.Trail) (*trail, error) {
 		return nil, err
 	}
 	p := &trail{Trail: t, six: to.Addr().Is6(), to: sockaddr(to), ttl: t.First}
-	family := unix.AF_INET
+	family, kind := unix.AF_INET, unix.SOCK_STREAM
+	if t.UDP {
+		kind = unix.SOCK_DGRAM
+	}
 	if p.six {
 		family = unix.AF_INET6
 	}
-	if p.fd, err = unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0); err != nil {
+	if p.fd, err = unix.Socket(family, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0); err != nil {
 		return nil, err
 	}
 	err = errors.Join(
@@ -103,8 +111,16 @@ func newTrail(t wire.Trail) (*trail, error) {
 	if err == nil {
 		err = unix.Bind(p.fd, sockaddr(netip.AddrPortFrom(from, uint16(t.Port))))
 	}
+	if err == nil && t.UDP {
+		if err = unix.Connect(p.fd, p.to); err == nil {
+			p.end, err = newTrail(wire.Trail{From: t.From, To: t.To, Wait: t.Wait})
+		}
+	}
 	if err != nil {
 		return nil, errors.Join(err, unix.Close(p.fd))
+	}
+	if t.UDP {
+		p.end.of = p
 	}
 	return p, nil
 }
@@ -120,10 +136,15 @@ func sockaddr(a netip.AddrPort) unix.Sockaddr {
 	return s
 }
 
-// send begins a connection that the TTL ends.
+// datagram is one that no adapter takes for a packet of RoCE: its checksum is wrong.
+var datagram = make([]byte, 16)
+
+// send begins a connection that the TTL ends, or sends a datagram.
 func (p *trail) send() error {
 	if p.ttl > p.First {
-		p.disconnect()
+		if !p.UDP {
+			p.disconnect()
+		}
 		_, _, _ = p.answer() // to the question before, when it came too late: it is none to this one
 	}
 	var err error
@@ -135,6 +156,12 @@ func (p *trail) send() error {
 	if err != nil {
 		return err
 	}
+	if p.UDP {
+		if _, err = unix.Write(p.fd, datagram); err != nil { // that of a late answer, which is told once
+			_, err = unix.Write(p.fd, datagram)
+		}
+		return err
+	}
 	if err = unix.Connect(p.fd, p.to); err == unix.EINPROGRESS || err == unix.ECONNREFUSED {
 		err = nil
 	}
@@ -143,6 +170,7 @@ func (p *trail) send() error {
 
 // answer returns what the socket has heard: the address of a switch, or that the destination is reached.
 func (p *trail) answer() (hop string, reached bool, err error) {
+	errno, e := unix.GetsockoptInt(p.fd, unix.SOL_SOCKET, unix.SO_ERROR) // before the queue, which takes it with it
 	body, control := make([]byte, 256), make([]byte, 512)
 	for {
 		_, n, _, _, e := unix.Recvmsg(p.fd, body, control, unix.MSG_ERRQUEUE)
@@ -153,12 +181,13 @@ func (p *trail) answer() (hop string, reached bool, err error) {
 			hop = a
 		}
 	}
-	errno, e := unix.GetsockoptInt(p.fd, unix.SOL_SOCKET, unix.SO_ERROR)
 	switch {
 	case hop != "":
 		return hop, false, nil
 	case e != nil:
 		return "", false, e
+	case errno == 0 && p.UDP:
+		return "", false, nil
 	case errno == 0 || unix.Errno(errno) == unix.ECONNREFUSED:
 		return "", true, nil
 	}
@@ -186,7 +215,7 @@ func (t *tracer) run(ctx context.Context) {
 			}
 			p.sent = now
 			if err := p.send(); err != nil {
-				t.end(p, err)
+				t.end(cmp.Or(p.of, p), err)
 				continue
 			}
 			t.flight = append(t.flight, p)
@@ -203,7 +232,9 @@ func (t *tracer) poll(now time.Time) {
 	}
 	fds := make([]unix.PollFd, len(t.flight))
 	for i, p := range t.flight {
-		fds[i] = unix.PollFd{Fd: int32(p.fd), Events: unix.POLLOUT}
+		if fds[i].Fd = int32(p.fd); !p.UDP { // of a datagram errors alone are heard
+			fds[i].Events = unix.POLLOUT
+		}
 		if late := t.late(p); late.Before(until) {
 			until = late
 		}
@@ -225,6 +256,8 @@ func (t *tracer) poll(now time.Time) {
 		}
 		hop, reached, err := p.answer()
 		switch {
+		case p.of != nil:
+			t.ends(p.of, reached)
 		case err != nil:
 			t.end(p, err)
 		case reached:
@@ -245,10 +278,29 @@ func (t *tracer) expire(now time.Time) {
 			rest = append(rest, p)
 			continue
 		}
-		p.none++
-		t.heard(p, "")
+		switch {
+		case p.of != nil:
+			t.ends(p.of, false)
+		case p.UDP && !p.asked:
+			p.asked, p.end.ttl = true, p.ttl
+			t.pending = append(t.pending, p.end)
+		default:
+			p.none++
+			t.heard(p, "")
+		}
 	}
 	t.flight = rest
+}
+
+// ends takes what a connection says of a datagram's silence.
+func (t *tracer) ends(p *trail, reached bool) {
+	if reached {
+		t.seen[p.at].Reached = true
+		t.end(p, nil)
+		return
+	}
+	p.none++
+	t.heard(p, "")
 }
 
 // late is when the wait for an answer ends.
@@ -257,6 +309,7 @@ func (t *tracer) late(p *trail) time.Time { return p.sent.Add(min(t.wait, cmp.Or
 // heard notes the answer of a switch, "" for none, and asks the next one.
 func (t *tracer) heard(p *trail, hop string) {
 	t.seen[p.at].Hops = append(t.seen[p.at].Hops, hop)
+	p.asked = false
 	if p.ttl++; p.ttl > p.Last || p.none >= silences {
 		t.end(p, nil)
 		return
@@ -269,6 +322,9 @@ func (t *tracer) end(p *trail, err error) {
 		t.seen[p.at].Err = err.Error()
 	}
 	_ = unix.Close(p.fd)
+	if p.end != nil {
+		_ = unix.Close(p.end.fd)
+	}
 }
 
 // disconnect ends an attempt that nobody has answered: connect to an address of no family (connect(2)), for which

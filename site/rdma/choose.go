@@ -91,6 +91,9 @@ func portOf(dir string) string {
 	return fmt.Sprintf("%s/%d", filepath.Base(found[0]), n+1)
 }
 
+// softRoCE reports whether a device, by its folder in /sys, is rdma_rxe's: they alone name the interface below.
+func softRoCE(dir string) bool { return read(filepath.Join(dir, "parent")) != "" }
+
 func read(name string) string {
 	b, _ := os.ReadFile(name) // "": no such file
 	return strings.TrimSpace(string(b))

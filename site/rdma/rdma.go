@@ -125,6 +125,7 @@ func (p Port) leads(path int) error {
 type way struct {
 	port    Port // of the peer
 	path    int  // transport.Single: as the tables choose
+	udp     int  // source port of RoCE v2, of which switches choose the path; 0: the driver takes one
 	queue   uint32
 	counter uint32 // of the peer's first packet
 }
@@ -137,7 +138,16 @@ func (w way) offset() int {
 	return max(0, w.path)
 }
 
+// label is the flow label that has the queue pair send from its port: Linux' rdma_flow_label_to_udp_sport adds one of 14 bits
+// to firstUDP. Without one, 0, drivers take the port of the two numbers of queue pairs.
+func (w way) label() int { return max(0, w.udp-firstUDP) }
+
+const firstUDP = 0xc000
+
 func (w way) String() string {
+	if w.udp > 0 {
+		return fmt.Sprintf("UDP port %d", w.udp)
+	}
 	if w.path == transport.Single {
 		return "the path of the tables"
 	}
@@ -163,6 +173,9 @@ type Group struct {
 	Peers []Peer
 	// Need lists the paths that this rank sends data on.
 	Need []tcp.Path
+	// Ports: a spine of Need is the UDP source port of its messages, to the address of the tables. Ports are those of RoCE v2,
+	// 0xc001 to 0xffff.
+	Ports bool
 	// Partners are the ranks with which this one exchanges barrier signals.
 	Partners []int
 	// Departed: a send of any size is done only when it has arrived.
@@ -195,6 +208,12 @@ func (g *Group) checkNeed(need []tcp.Path) error {
 	for _, n := range need {
 		if n.Peer < 0 || n.Peer >= len(g.Peers) || n.Peer == g.Rank || n.Spine < transport.Single {
 			return fmt.Errorf("rank %d of %d cannot open a path to %v", g.Rank, len(g.Peers), n)
+		}
+		if g.Ports && n.Spine != transport.Single {
+			if port := g.Peers[n.Peer].Port; !port.roce() || n.Spine <= firstUDP || n.Spine > 0xffff {
+				return g.failed(n.Peer, fmt.Errorf("the plan sends to it from UDP port %d: RoCE v2 has ports 49153 to 65535, InfiniBand none", n.Spine))
+			}
+			continue
 		}
 		for _, end := range []int{n.Peer, g.Rank} { // answers take the same path back
 			if err := g.Peers[end].Port.leads(n.Spine); err != nil {

@@ -1,11 +1,15 @@
 package rdma
 
 import (
+	"fmt"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"evbench/barrier"
 	"evbench/testing/expect"
 	"evbench/transport"
 	"evbench/transport/tcp"
@@ -59,6 +63,37 @@ func TestWay(t *testing.T) {
 		want string
 	}{{ib, 4, "LMC 2 gives 4 paths"}, {roce, 2, "no address"}} {
 		expect.Error(t, tt.port.leads(tt.path), tt.want)
+	}
+}
+
+// TestLabel: the kernel makes of a label the port that the plan has (rdma_flow_label_to_udp_sport).
+func TestLabel(t *testing.T) {
+	for _, port := range []int{0xc001, 50000, 0xffff} {
+		label := way{udp: port}.label()
+		expect.Equal(t, label&0x3fff^label>>14|0xc000, port, "the port of label %d", label)
+		expect.True(t, label > 0 && label < 1<<20, "label %d", label)
+	}
+	expect.Equal(t, way{}.label(), 0, "no port")
+	dir := t.TempDir()
+	expect.True(t, !softRoCE(dir), "an adapter")
+	expect.Must(t, os.WriteFile(filepath.Join(dir, "parent"), []byte("eth0\n"), 0o600))
+	expect.True(t, softRoCE(dir), "soft-RoCE")
+}
+
+// TestPorts: a queue pair sends from the port of its path, to the address of the tables; a barrier's has none.
+func TestPorts(t *testing.T) {
+	f, _ := memFabric(2, 2)
+	f.like.Ports, f.kind = true, barrier.Tournament
+	for rank, e := range f.open(t, 50000+7) {
+		ours := e.find[key{1 - rank, 50007, true}].way
+		expect.Equal(t, fmt.Sprint(ours.udp, ours.path, ours.offset(), ours), fmt.Sprint(50007, transport.Single, 0, " UDP port 50007"), "rank %d", rank)
+		for k, c := range e.find {
+			expect.True(t, k.path != barrierPath || c.way.udp == 0, "%+v has %v", k, c.way)
+		}
+	}
+	for _, port := range []int{0xc000, 0x10000, 7000} {
+		g := Group{Peers: []Peer{{Port: f.devices[0].port()}, {Port: f.devices[1].port()}}, Need: []tcp.Path{{Peer: 1, Spine: port}}, Ports: true}
+		expect.Error(t, g.check(f.devices[0].port()), "RoCE v2 has ports 49153 to 65535")
 	}
 }
 

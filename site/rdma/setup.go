@@ -130,6 +130,9 @@ func (e *Endpoint) pair(c *conn) (err error) {
 // connect connects the queue pair of a conn to the peer's.
 func (e *Endpoint) connect(c *conn, n note) error {
 	c.way = way{port: e.group.Peers[c.peer].Port, path: max(c.path, transport.Single), queue: n.queue, counter: n.counter}
+	if e.group.Ports && c.path >= 0 {
+		c.way.path, c.way.udp = transport.Single, c.path
+	}
 	if err := c.q.connect(c.way, c.counter); err != nil {
 		return c.failed("connect", fmt.Errorf("over %v: %w", c.way, err))
 	}

@@ -110,6 +110,7 @@ int evr_connect(struct ibv_qp *q, const struct ibv_port_attr *own, int port, con
 	if (to->global) {
 		a.ah_attr.is_global = 1;
 		a.ah_attr.grh.hop_limit = 64;
+		a.ah_attr.grh.flow_label = to->label;
 		a.ah_attr.grh.sgid_index = to->sgid;
 		memcpy(a.ah_attr.grh.dgid.raw, to->gid, sizeof to->gid);
 	} else {

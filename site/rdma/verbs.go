@@ -295,7 +295,10 @@ func (q *verbsQueue) connect(to way, counter uint32) error {
 		for i, b := range to.port.Addrs[k].As16() {
 			c.gid[i] = C.uint8_t(b)
 		}
-		c.global, c.sgid = 1, C.int(own.gids[own.port.Addrs[k]])
+		c.global, c.sgid, c.label = 1, C.int(own.gids[own.port.Addrs[k]]), C.uint32_t(to.label())
+		if to.udp > 0 && softRoCE("/sys/class/infiniband/"+own.device) {
+			return fmt.Errorf("%s is soft-RoCE, which hashes its source port from the number of the queue pair, whatever the flow label: a plan of ports needs an adapter, or transport tcp", own.device)
+		}
 	} else {
 		c.lid, c.bits = C.uint16_t(to.port.LID+k), C.uint8_t(k)
 	}

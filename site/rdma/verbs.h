@@ -19,6 +19,7 @@ typedef struct {
 typedef struct {
 	uint8_t gid[16];
 	int global, sgid;
+	uint32_t label; // flow label; 0: none
 	uint16_t lid;
 	uint8_t bits;
 	uint32_t queue, counter; // of the peer

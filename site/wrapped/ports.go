@@ -17,6 +17,9 @@ import (
 // byPorts plans for the hosts of a job, over paths by source ports: a port for each two, from which the one that is first connects, and
 // phases. The plan is judged by the paths before it is used.
 func byPorts(ctx context.Context, o Options, s *Session, r *Report) error {
+	if o.Paths.Protocol != ports.TCP {
+		return fmt.Errorf("the paths are those of %s, and what is steered are connections of %s", o.Paths.Protocol, ports.TCP)
+	}
 	paths, err := jobPaths(ctx, o, s.Launcher)
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func listen(p open.Process) (open.Port, error) {
 		return open.Port{}, errors.Join(err, l.Close())
 	}
 	connect := func(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
-		g := rdma.Group{ID: c.Run, Rank: c.Rank, Need: open.Needs(c), Departed: c.Mode == modes.Ordered, Moved: moved}
+		g := rdma.Group{ID: c.Run, Rank: c.Rank, Need: open.Needs(c), Ports: c.Ports, Departed: c.Mode == modes.Ordered, Moved: moved}
 		if c.Mode == modes.Sync {
 			if g.Partners, err = barrier.Partners(c.Barrier, c.Rank, len(c.Peers)); err != nil {
 				return worker.Connections{}, err
