@@ -56,9 +56,10 @@ type (
 
 	// Measuring: the measured part begins, without figures yet, or one of its intervals is over.
 	Measuring struct {
-		Elapsed      time.Duration // of the measured part
-		EventsPerSec float64       // of one server, the mean over all, in the measured part so far
-		Interval     float64       // the same in the last whole interval
+		Elapsed      time.Duration    // of the measured part
+		EventsPerSec float64          // of one server, the mean over all, in the measured part so far
+		Interval     float64          // the same in the last whole interval
+		Buffers      *results.Buffers // of a clock; nil without one
 	}
 
 	// LinksChanged: a timed failure has taken links down or up, during event building.

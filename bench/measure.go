@@ -135,7 +135,12 @@ func (x *measurement) sample(s results.Sample) {
 	}
 	x.line.series.add(s)
 	if interval, all, ok := x.rate.add(s); ok {
-		x.progress(x.place, Measuring{Elapsed: time.Since(x.line.start), EventsPerSec: all, Interval: interval})
+		e := Measuring{Elapsed: time.Since(x.line.start), EventsPerSec: all, Interval: interval}
+		if s.Buffers != nil {
+			b := *s.Buffers
+			b.LatencySec, e.Buffers = x.rate.latency, &b
+		}
+		x.progress(x.place, e)
 	}
 }
 

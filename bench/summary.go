@@ -20,10 +20,11 @@ type meter struct {
 	interval    time.Duration
 	slot        int
 	now, before amounts // of the current interval, and of all before it
+	latency     float64 // s, mean over the events of the last whole interval; 0 without a clock
 }
 
 // amounts are the events built by servers, and the times of each server, summed over servers.
-type amounts struct{ events, seconds float64 }
+type amounts struct{ events, seconds, ages float64 }
 
 // rate is in events/s of one server, the mean over all.
 func (a amounts) rate() float64 { return a.events / a.seconds }
@@ -37,11 +38,13 @@ func (m *meter) add(s results.Sample) (interval, all float64, ok bool) {
 		if ok = last.seconds > 0; ok {
 			m.before.events += last.events
 			m.before.seconds += last.seconds
+			m.latency = last.ages / max(1, last.events)
 			interval, all = last.rate(), m.before.rate()
 		}
 	}
 	m.now.events += float64(s.Events)
 	m.now.seconds += s.IntervalSec
+	m.now.ages += float64(s.Events) * s.LatencySec
 	return interval, all, ok
 }
 

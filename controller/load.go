@@ -10,6 +10,7 @@ import (
 	"evbench/builder/load"
 	"evbench/builder/modes"
 	"evbench/controller/wire"
+	"evbench/results"
 )
 
 // A loading is what a clock offers in the counted part of a case. The controller is the experiment's busy logic: it
@@ -220,6 +221,32 @@ func (m *machine) awaitsClock() bool {
 		}
 		return w.done >= m.pace.until
 	})
+}
+
+// buffers is what the clock has offered so far, and how the buffer of each source stands; nil while there is no clock.
+func (m *machine) buffers() *results.Buffers {
+	if m.loading == nil || m.state != measuring {
+		return nil
+	}
+	t, begun := m.loading.trigger, uint64(0)
+	for i := range m.workers {
+		w := &m.workers[i]
+		switch {
+		case !w.builds:
+		case m.section.mode == modes.Unsync:
+			begun += min(w.assigned-min(w.assigned, w.done), uint64(m.c.Credits))
+		case m.section.mode == modes.Sync:
+			begun += min(m.pace.until-min(m.pace.until, w.done), 1)
+		default:
+			begun += min(m.pace.until-min(m.pace.until, w.done), uint64(m.c.Credits))
+		}
+	}
+	used := t.Due() - min(t.Due(), m.built())
+	begun = min(begun, used)
+	return &results.Buffers{
+		Offered: t.Accepted + t.Refused, Refused: t.Refused, DeadSec: float64(t.Refused) / m.c.Load.Rate,
+		Waiting: used - begun, Sending: begun, Free: max(m.c.Load.Room(m.c.Fragment), used) - used,
+	}
 }
 
 // An Offered is what became of the events that a clock offered.

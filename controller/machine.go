@@ -228,6 +228,7 @@ func (m *machine) sample(now time.Duration, rank int, s results.Sample) {
 	}
 	s.TSec += m.shift.Seconds()
 	s.Server, s.Case, s.Repeat = w.server, m.c.Name, m.c.Repeat
+	s.LatencySec, s.Buffers = max(0, s.LatencySec), m.buffers()
 	m.samples++
 	m.acts = append(m.acts, record{s})
 }

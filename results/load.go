@@ -62,6 +62,18 @@ type Expected struct {
 	Latency  load.Quantiles `json:"latency_s" unit:"s"`
 }
 
+// Buffers are what a clock has offered in a slice so far, and what the buffer of each source holds: events, of each one
+// fragment.
+type Buffers struct {
+	Offered    uint64  `json:"offered"`
+	Refused    uint64  `json:"refused"`
+	DeadSec    float64 `json:"dead_time_s"`
+	Waiting    uint64  `json:"waiting"` // accepted, and their transfer has not begun
+	Sending    uint64  `json:"sending"` // begun, and not built
+	Free       uint64  `json:"free"`
+	LatencySec float64 `json:"latency_s"` // mean, of the events built in the last interval; 0: none was
+}
+
 // A LoadRow is what became of the events that a clock offered to a case, as a row of Loads.
 type LoadRow struct {
 	Case   string `col:"case" unit:"" key:"yes"`

@@ -32,6 +32,10 @@ type Sample struct {
 	Duplicate        uint64  `col:"duplicate" unit:"fragment"`
 	Corrupt          uint64  `col:"corrupt" unit:"fragment"`
 	Retransmits      uint64  `col:"retransmits" unit:"segment"`
+
+	// Where a clock offers events, and not in files: their mean latency, and how the buffers stand at the controller.
+	LatencySec float64  `json:",omitempty"`
+	Buffers    *Buffers `json:",omitempty"`
 }
 
 // A LinkCount is the traffic of one direction of a cable in the measured part.

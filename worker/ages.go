@@ -13,7 +13,8 @@ import (
 type ages struct {
 	of              map[uint64]age // of the events assigned or granted
 	base            time.Time      // when the time of the loop was 0
-	works           bool           // builders work on events that are complete
+	meter           *meter
+	works           bool // builders work on events that are complete
 	waited, latency *load.Latency
 	parts           load.Parts
 }
@@ -21,11 +22,11 @@ type ages struct {
 // An age is the way of one event: its times by the clock of the loop.
 type age struct{ due, told, begun, came time.Duration }
 
-func newAges(c wire.Configure, base time.Time) *ages {
+func newAges(c wire.Configure, base time.Time, m *meter) *ages {
 	if !c.Load.On() {
 		return nil
 	}
-	return &ages{of: map[uint64]age{}, base: base, works: c.Load.Build > 0, waited: load.NewLatency(), latency: load.NewLatency(), parts: load.NewParts()}
+	return &ages{of: map[uint64]age{}, base: base, meter: m, works: c.Load.Build > 0, waited: load.NewLatency(), latency: load.NewLatency(), parts: load.NewParts()}
 }
 
 // A happened event, when, and when the worker heard of it.
@@ -73,6 +74,8 @@ func (a *ages) built(event uint64, now time.Duration) {
 		a.parts[i].Record(part)
 	}
 	a.latency.Record(now - x.due)
+	add(&a.meter.aged, 1)
+	a.meter.latency.Store(a.meter.latency.Load() + int64(now-x.due))
 	delete(a.of, event)
 }
 

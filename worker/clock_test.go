@@ -10,6 +10,7 @@ import (
 	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/internal/unit"
+	"evbench/results"
 	"evbench/testing/expect"
 )
 
@@ -35,8 +36,17 @@ func TestClock(t *testing.T) {
 		for _, l := range loads[:expect.Samples(len(loads), 2)] { // goroutines meet alike under each
 			virtual(t, fmt.Sprint(mode, l), func(t *testing.T) {
 				c := offeredCase(mode, l, 6*time.Second)
+				sampled, aged := 0, 0.0
+				c.OnSample = func(s results.Sample) {
+					if b := s.Buffers; b != nil {
+						sampled, aged = sampled+1, max(aged, s.LatencySec)
+						expect.Equal(t, b.Waiting+b.Sending+b.Free, l.Room(c.Fragment), "%+v of a buffer", *b)
+						expect.True(t, b.Offered >= b.Refused+b.Waiting+b.Sending, "%+v", *b)
+					}
+				}
 				o := expect.Value(newRig(t, 4).start().ctl.RunCase(t.Context(), c))(t)
 				x := o.Offered
+				expect.True(t, sampled > 0 && aged > .0075 && aged <= x.Latency.Quantiles().Max, "%d samples, latency %v", sampled, aged)
 				expect.Equal(t, []uint64{o.Events, o.Lost, o.Unfinished}, []uint64{x.Accepted, 0, 0}, "events, lost, unfinished")
 				expect.Equal(t, x.Latency.Count(), x.Accepted, "latencies")
 				expect.Equal(t, x.Waited.Count(), x.Accepted, "waits")

@@ -66,7 +66,7 @@ func newLoop(c wire.Configure, conns Connections, d *mailbox, r *reporter, conn 
 	}
 	l.roles = c.Roles()
 	l.reads, l.builds = l.roles.Reads(c.Rank), l.roles.Builds(c.Rank)
-	l.ages = newAges(c, l.base)
+	l.ages = newAges(c, l.base, &l.meter)
 	l.fragments = newFragments(c, l.ep.Alloc, max(inFlight(c), 1), &l.meter, &l.tally)
 	l.fragments.ages = l.ages
 	d.attach(r.hurry, l.conns.has)

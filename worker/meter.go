@@ -20,6 +20,8 @@ type meter struct {
 	duplicate   atomic.Uint64
 	corrupt     atomic.Uint64 // includes stray: everything unexpected
 	retransmits atomic.Uint64
+	aged        atomic.Uint64 // events of a clock that are built
+	latency     atomic.Int64  // ns, of these together
 
 	// moves grows with every step forward; busy is false while the loop waits for the controller.
 	// The watchdog compares them.
@@ -59,6 +61,8 @@ type reading struct {
 	events, eventBytes, payload           uint64
 	barrierWait                           time.Duration
 	late, duplicate, corrupt, retransmits uint64
+	aged                                  uint64
+	latency                               time.Duration
 }
 
 func (m *meter) read(at time.Duration) reading {
@@ -66,7 +70,7 @@ func (m *meter) read(at time.Duration) reading {
 	return reading{
 		at: at, events: events, eventBytes: bytes, payload: m.payload.Load(),
 		barrierWait: time.Duration(m.barrierWait.Load()), late: m.late.Load(), duplicate: m.duplicate.Load(),
-		corrupt: m.corrupt.Load(), retransmits: m.retransmits.Load(),
+		corrupt: m.corrupt.Load(), retransmits: m.retransmits.Load(), aged: m.aged.Load(), latency: time.Duration(m.latency.Load()),
 	}
 }
 
@@ -83,6 +87,9 @@ func sample(from, to reading, began time.Duration) results.Sample {
 		BarrierWaitSec: (to.barrierWait - from.barrierWait).Seconds(),
 		Late:           to.late - from.late, Duplicate: to.duplicate - from.duplicate,
 		Corrupt: to.corrupt - from.corrupt, Retransmits: to.retransmits - from.retransmits,
+	}
+	if n := to.aged - from.aged; n > 0 {
+		s.LatencySec = (to.latency - from.latency).Seconds() / float64(n)
 	}
 	if s.Events > 0 {
 		s.EventBytes = (to.eventBytes - from.eventBytes) / s.Events

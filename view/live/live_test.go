@@ -23,6 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"evbench/bench"
+	"evbench/builder/load"
 	"evbench/results"
 	"evbench/testing/expect"
 	"evbench/testing/transporttest"
@@ -237,9 +238,13 @@ func TestDashboard(t *testing.T) {
 	measured(x)
 	sum := x.Standing()
 	sum.Cases[1].RatioToControl = 0.6
+	sum.Cases[1].Offered = &results.Offered{Offered: 8, Complete: 6, Refused: 2, Latency: load.Quantiles{P99: .25}}
 	x.Say(x.Of(2, 1), bench.Done{Slice: sum.Cases[1], Summary: sum})
-	x.Say(x.Of(2, 2), bench.Measuring{Elapsed: time.Second, EventsPerSec: 2, Interval: 3})
+	x.Say(x.Of(2, 2), bench.Measuring{Elapsed: time.Second, EventsPerSec: 2, Interval: 3, Buffers: &results.Buffers{Offered: 200, Refused: 5, Waiting: 20, Sending: 16, Free: 4, LatencySec: .125}})
 	text := get(t, s.URL()+"metrics")
+	expect.Contains(t, text, `state="sending"} 16`, `evbench_load_dead_time_ratio{case="`, "} 0.025", "} 0.125")
+	expect.Contains(t, get(t, s.URL()), "buffers: 20 waiting, 16 sending, 4 free; dead time 2.5 %, latency 125 ms")
+	expect.Contains(t, get(t, s.URL()+"api/progress"), `"waiting":20,"sending":16,"free":4`)
 	var board struct {
 		Panels []struct {
 			Title   string

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"evbench/bench"
 	"evbench/results"
 	"evbench/scenario"
 )
@@ -40,6 +41,9 @@ var (
 	runLeft   = desc("run_remaining_seconds", "How long the run still takes, about; with rounds auto at most.")
 	runRound  = desc("run_round", "The round under way, from 1.")
 	rateNow   = desc("server_events_per_second", "Events that one server of the case under way builds per second, the mean over all, in the last interval.", "case")
+	buffers   = desc("load_buffer_events", "Events in the buffer of each source in the case under way: waiting, sending, and for how many more there is room (free).", "case", "state")
+	deadTime  = desc("load_dead_time_ratio", "Share of the events offered in the slice under way that found no room.", "case")
+	latency   = desc("load_latency_seconds", "Time from an event until it is built, the mean over those of the last interval.", "case")
 	linkUp    = desc("link_up", "Whether a link between switches is alive in the case under way: 0 or 1; on hosts, where no link is looked at, 0 of those that are named dead.", "link")
 	linkBytes = desc("link_carried_bytes_total", "Bytes that a direction of a cable has carried in the measured parts of a case.", "case", "link", "direction")
 	linkDrops = desc("link_dropped_packets_total", "Packets that a direction of a cable has dropped in the measured parts of a case.", "case", "link", "direction")
@@ -185,6 +189,14 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	if under := s.Case(s.Last.Case); under != nil {
 		if n := len(s.Rates); n > 0 {
 			gauge(rateNow, s.Rates[n-1].EventsPerSec, under.Name)
+		}
+		if e, _ := s.Last.Event.(bench.Measuring); e.Buffers != nil {
+			b := e.Buffers
+			gauge(buffers, float64(b.Waiting), under.Name, "waiting")
+			gauge(buffers, float64(b.Sending), under.Name, "sending")
+			gauge(buffers, float64(b.Free), under.Name, "free")
+			gauge(deadTime, float64(b.Refused)/float64(max(1, b.Offered)), under.Name)
+			gauge(latency, b.LatencySec, under.Name)
 		}
 		collectLinks(to, s)
 	}

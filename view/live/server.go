@@ -244,6 +244,7 @@ type progressDocument struct {
 	AtMost       bool               `json:"left_at_most"` // the run may end sooner
 	Dead         []string           `json:"dead"`         // links that are dead now
 	Failovers    []failoverDocument `json:"failovers"`
+	Load         *results.Buffers   `json:"load,omitempty"` // of the current slice, where a clock offers events
 }
 
 type failoverDocument struct {
@@ -258,7 +259,7 @@ func writeProgress(w io.Writer, s *State) error {
 	d := progressDocument{
 		Schema: progressSchema, Ended: s.Ended, Stage: p.Stage(), Case: p.Case, Round: p.Round, Rounds: p.Rounds,
 		ElapsedSec: rate.Elapsed.Seconds(), DurationSec: p.Duration.Seconds(), EventsPerSec: rate.EventsPerSec, Interval: rate.Interval, TookSec: s.Took().Seconds(),
-		Dead: []string{}, Failovers: []failoverDocument{},
+		Dead: []string{}, Failovers: []failoverDocument{}, Load: rate.Buffers,
 	}
 	left, most := s.Left()
 	d.LeftSec, d.AtMost = left.Seconds(), most

@@ -197,6 +197,10 @@ func Where(s *State) string {
 		if e.Elapsed > 0 {
 			text += fmt.Sprintf(", %s events/s of a server", report.Rate(e.EventsPerSec))
 		}
+		if b := e.Buffers; b != nil {
+			text += fmt.Sprintf("; buffers: %d waiting, %d sending, %d free; dead time %.2g %%, latency %.3g ms",
+				b.Waiting, b.Sending, b.Free, 100*float64(b.Refused)/float64(max(1, b.Offered)), 1e3*b.LatencySec)
+		}
 	case bench.Done:
 		text += ", " + outcome(e.Slice)
 	}
