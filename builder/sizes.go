@@ -7,13 +7,15 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+
+	"evbench/builder/load"
 )
 
 // Distributions of sizes.
 const (
-	Uniform     = "uniform"     // in mean·(1±Spread)
-	Exponential = "exponential" // of the mean
-	LogNormal   = "log-normal"  // of the mean, the logarithm has the standard deviation Sigma
+	Uniform     = load.Uniform
+	Exponential = load.Exponential
+	LogNormal   = load.LogNormal
 )
 
 // Which fragments share a size.
@@ -207,13 +209,8 @@ func (s *Sizes) factor(event uint64, source int) float64 {
 	return s.draw(mix(event, source, s.Seed))
 }
 
-// draw turns 53 bits into a number of mean 1, by the inverse of the distribution.
 func (s *Sizes) draw(hash uint64) float64 {
-	u := (float64(hash>>11) + 0.5) / (1 << 53)
-	if s.Kind == Exponential {
-		return -math.Log1p(-u)
-	}
-	return math.Exp(float64(s.Sigma*math.Sqrt2)*math.Erfinv(2*u-1) - float64(s.Sigma*s.Sigma)/2)
+	return load.Variation{Kind: s.Kind, Sigma: s.Sigma}.Of(hash)
 }
 
 func (s *Sizes) stated(event uint64, source int) int {

@@ -24,11 +24,33 @@ func loadFields(l *load.Load, slow *string) group {
 		{"burst", whole(&l.Burst, 1, 1_000_000), "events at once, of arrival bursts"},
 		{"buffer", sourceBuffer(l), "of each source, for fragments of events that are not built: bytes, or a number such as 40 fragments"},
 		{"builder_buffer", size(&l.Builder, minFragment, 1<<50), "of each builder, for events that are not built; unsynchronised"},
-		{"build", lasts(&l.Build, time.Microsecond, maxTimeout), "that a builder works on each complete event; unsynchronised"},
+		{"build", nested(either(lasts(&l.Build, 0, 0).shape, object(buildFields(l), "mean"))), "how long a builder works on each complete event; unsynchronised"},
 		{"slow", word(slow), "builders that take twice as long, such as server3"},
 		{"incomplete", lasts(&l.After, time.Millisecond, maxTimeout), "after which an event is closed without the fragments that are missing; unsynchronised"},
 		{"lost", lostServers(&l.GoesOn), "what a lost server does to the run: it ends it, or the case goes on without the server"},
 	}
+}
+
+func buildFields(l *load.Load) group {
+	return group{
+		{"mean", lasts(&l.Build, time.Microsecond, maxTimeout), "of all events"},
+		{"distribution", choice(&l.Varies.Kind, "distribution", builder.Distributions()...), "what times are drawn from, of each event anew (default: all alike)"},
+		{"spread", upTo(&l.Varies.Spread, builder.MaxSpread), "uniform in mean·(1±spread)"},
+		{"sigma", upTo(&l.Varies.Sigma, builder.MaxSigma), "log-normal: standard deviation of the logarithm"},
+	}
+}
+
+// build reads how long builders work on an event: a mean, or all fields.
+func (d *document) build(at field, l *load.Load) bool {
+	if !at.Given() {
+		return true
+	}
+	f, good := d.section(at.InFull("mean"), buildFields(l), "mean: needed", "spread: needed with distribution="+builder.Uniform,
+		"spread: only with distribution="+builder.Uniform, "sigma: only with distribution="+builder.LogNormal)
+	if l.Varies.Kind == builder.LogNormal && !f.Given("sigma") {
+		l.Varies.Sigma = defaultSigma
+	}
+	return good
 }
 
 func sourceBuffer(l *load.Load) value {
@@ -101,7 +123,7 @@ func (d *document) load(at field, s *Scenario, c *Case) {
 	l, slow := load.Load{Arrival: load.Periodic}, ""
 	f, good := d.section(at.InFull("rate"), loadFields(&l, &slow))
 	switch {
-	case !good:
+	case !good, !d.build(f.Get("build"), &l):
 		return
 	case !l.On():
 		d.Fail(at, "has no rate; write for example load: 10kHz")

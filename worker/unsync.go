@@ -32,9 +32,8 @@ type unsynchronised struct {
 	offered  map[stream]bool // streams that have their services
 	serving  int             // fragments being sent
 
-	build time.Duration // that this worker works on a complete event, before its slot is free
-	works []work        // events that it works on, or will, in their order
-	timer *time.Timer   // for the first of them
+	works []work      // complete events that this worker works on, or will, in their order: each has its slot until then
+	timer *time.Timer // for the first of them
 }
 
 type building struct {
@@ -100,7 +99,7 @@ func newUnsynchronised(l *loop) *unsynchronised {
 	u := &unsynchronised{
 		loop: l, inbox: newInbox(l.fragments, credits), limit: l.c.Sources, slots: make([]building, credits),
 		asked: newHeaders(2 * credits * l.n), offered: make(map[stream]bool), unstored: make([]int, 0, credits),
-		build: l.c.Load.Builds(l.c.Peers[l.c.Rank].Server), works: make([]work, 0, credits), timer: time.AfterFunc(time.Hour, l.ep.Wake),
+		works: make([]work, 0, credits), timer: time.AfterFunc(time.Hour, l.ep.Wake),
 	}
 	u.timer.Stop()
 	u.follow(&l.plans[0])
@@ -324,7 +323,7 @@ func (u *unsynchronised) took(op *transport.Op) {
 	b := &u.slots[g.slot]
 	b.out--
 	switch {
-	case g.whole && u.build > 0:
+	case g.whole && u.c.Load.Build > 0:
 		u.work(g.slot, now)
 	case g.whole:
 		u.close(g.slot, now, false)

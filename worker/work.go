@@ -11,13 +11,13 @@ type work struct {
 // work has the builder work on an event, after those that it works on already. It stays one of those in flight.
 func (u *unsynchronised) work(slot int, now time.Duration) {
 	u.slots[slot].used = false
-	begins := now
+	begins, takes := now, u.c.Load.Builds(u.c.Peers[u.c.Rank].Server, u.slots[slot].event, u.c.Seed)
 	if n := len(u.works); n > 0 {
 		begins = max(now, u.works[n-1].ends) // the last may have ended since worked looked
 	} else {
-		u.timer.Reset(u.build)
+		u.timer.Reset(takes)
 	}
-	u.works = append(u.works, work{u.slots[slot], begins + u.build})
+	u.works = append(u.works, work{u.slots[slot], begins + takes})
 }
 
 // worked closes the events whose work is done.

@@ -34,6 +34,11 @@ func TestSlowBuilder(t *testing.T) {
 		expect.True(t, p.Builder.P50 >= .0399 && math.Abs((p.Buffer.Mean+p.Order.Mean+p.Wire.Mean+p.Builder.Mean)/free.Offered.Latency.Mean()-1) < .002, "parts %+v", p)
 		share := float64(free.Servers[3].Events) / float64(free.Servers[0].Events)
 		expect.True(t, share > .4 && share < .6, "the slow builder has %.2f of the events of another", share)
+		l.Varies, l.Slow = load.Variation{Kind: load.Exponential}, nil
+		varies := run(t, builder.AssignFree, l)
+		p = varies.Offered.Parts.Times()
+		expect.True(t, p.Builder.P50 >= .01 && varies.Offered.Refused < 100 && varies.Events > 5000 && p.Builder.P99 > .15, "work varies: %d events of %+v, parts %+v", varies.Events, varies.Offered.Counts, p)
+		l.Varies, l.Slow = load.Variation{}, []int{13}
 		l.Builder = 8000 // two events
 		held := run(t, builder.AssignNext, l)
 		expect.True(t, held.Events < next.Events+20 && held.Offered.Waited.Quantiles().P50 > .1, "%d events, next %d without a limit", held.Events, next.Events)

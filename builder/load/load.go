@@ -9,6 +9,7 @@ package load
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -41,10 +42,11 @@ type Load struct {
 	// Builder is the buffer of a builder, for events that it has been assigned and that are not built; 0: no limit, or
 	// as many as are in flight where builders get events by their free buffers.
 	Builder unit.Bytes `json:",omitempty"`
-	// Build is how long a builder works on an event, one after the other, once it is complete; Slow are positions of
-	// builders that take twice as long.
-	Build time.Duration `json:",omitempty"`
-	Slow  []int         `json:",omitempty"`
+	// Build is how long a builder works on an event on average, one after the other, once it is complete; Varies how
+	// that varies; Slow are positions of builders that take twice as long.
+	Build  time.Duration `json:",omitempty"`
+	Varies Variation     `json:",omitzero"`
+	Slow   []int         `json:",omitempty"`
 	// GoesOn: the case goes on without servers that are lost.
 	GoesOn bool `json:",omitempty"`
 }
@@ -72,12 +74,48 @@ func ParseBuffer(text string) (bytes unit.Bytes, held uint64, err error) {
 	return bytes, 0, err
 }
 
-// Builds is how long the builder at a position works on an event.
-func (l Load) Builds(server int) time.Duration {
+// Builds is how long the builder at a position works on an event, a pure function of these and the seed: Build on
+// average. It allocates nothing.
+func (l Load) Builds(server int, event, seed uint64) time.Duration {
+	mean := float64(l.Build)
 	if slices.Contains(l.Slow, server) {
-		return 2 * l.Build
+		mean *= 2
 	}
-	return l.Build
+	if l.Varies.Kind == "" {
+		return time.Duration(mean)
+	}
+	var of rand.PCG
+	of.Seed(seed, event)
+	return time.Duration(mean * min(most, l.Varies.Of(of.Uint64())))
+}
+
+// Uniform, Exponential and LogNormal are the distributions of what varies about a mean.
+const (
+	Uniform     = "uniform"     // in mean·(1±Spread)
+	Exponential = "exponential" // of the mean
+	LogNormal   = "log-normal"  // of the mean, the logarithm has the standard deviation Sigma
+)
+
+// A Variation is how something varies about its mean; the zero Variation does not.
+type Variation struct {
+	Kind   string  `json:",omitempty"`
+	Spread float64 `json:",omitempty"` // of Uniform, 0..1
+	Sigma  float64 `json:",omitempty"` // of LogNormal
+}
+
+// most bounds how long work takes, over the mean.
+const most = 16
+
+// Of turns 53 bits of a hash into a number of mean 1, by the inverse of the distribution.
+func (v Variation) Of(hash uint64) float64 {
+	u := (float64(hash>>11) + 0.5) / (1 << 53)
+	switch v.Kind {
+	case Exponential:
+		return -math.Log1p(-u)
+	case LogNormal:
+		return math.Exp(float64(v.Sigma*math.Sqrt2)*math.Erfinv(2*u-1) - float64(v.Sigma*v.Sigma)/2)
+	}
+	return 1 + v.Spread*(2*u-1)
 }
 
 // On reports whether there is a clock.

@@ -126,23 +126,25 @@ type supply struct {
 	has    []int   // by server: events assigned and not built
 	waits  [][]int // by server: events that it has not begun
 	works  []float64
-	builds []float64 // by server: how long it works on an event
+	builds func(server int, event uint64) float64 // how long it works on an event; nil: on none
 }
 
 func newSupply(j *Job, c *clocked) *supply {
 	n := j.Plan.Tree.Servers()
 	s := &supply{
 		clocked: c, room: math.MaxUint64, fewest: j.Assign == builder.AssignFree, credit: max(1, j.Credits),
-		has: make([]int, n), waits: make([][]int, n), works: make([]float64, n), builds: make([]float64, n),
+		has: make([]int, n), waits: make([][]int, n), works: make([]float64, n),
+	}
+	if j.Load.Build > 0 {
+		s.builds = func(server int, event uint64) float64 {
+			return j.Load.Builds(j.Plan.Tree.Position(server), event, j.Seed).Seconds()
+		}
 	}
 	switch {
 	case j.Load.Builder > 0:
 		s.room = uint64(j.Load.Builder) / uint64(j.Fragment*c.roles.Sources())
 	case s.fewest:
 		s.room = uint64(s.credit)
-	}
-	for rank := range n {
-		s.builds[rank] = j.Load.Builds(j.Plan.Tree.Position(rank)).Seconds()
 	}
 	return s
 }
@@ -174,7 +176,7 @@ func (s *supply) begin(server int, begin func(server, event int)) {
 }
 
 // work is when a server is done with an event that is complete now: it works on one after the other.
-func (s *supply) work(server int, now float64) float64 {
-	s.works[server] = max(now, s.works[server]) + s.builds[server]
+func (s *supply) work(server int, event uint64, now float64) float64 {
+	s.works[server] = max(now, s.works[server]) + s.builds(server, event)
 	return s.works[server]
 }

@@ -204,8 +204,8 @@ func (a *receivers) ask(server, i int) {
 		return
 	}
 	e.came = a.stage.now
-	if s := a.supply; s != nil && s.builds[server] > 0 {
-		a.stage.wake(moment{at: s.work(server, e.came), kind: aDone, a: server, x: fragment{event: e.event}})
+	if s := a.supply; s != nil && s.builds != nil {
+		a.stage.wake(moment{at: s.work(server, e.event, e.came), kind: aDone, a: server, x: fragment{event: e.event}})
 		return
 	}
 	a.end(server, i)
