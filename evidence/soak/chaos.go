@@ -30,6 +30,7 @@ const (
 	Outside        Kind = "outside"         // links are taken down from outside, and the run has a fail-over
 	Severed        Kind = "severed"         // a link is taken down from outside, and the run has no fail-over
 	Strangers      Kind = "strangers"       // strangers connect to the control port
+	Clock          Kind = "clock"           // events happen by a clock: servers are killed and stopped, links fail, and the run goes on
 )
 
 // A rule says how a kind of rounds is drawn, played and judged, and how long it takes.
@@ -54,6 +55,7 @@ var rules = []rule{
 	{Pause, Plan.pause, (*stage).links, (*judgement).whole, inLab},
 	{Outside, Plan.outside, (*stage).links, (*judgement).outside, inLab},
 	{Severed, Plan.severed, (*stage).links, (*judgement).severed, atMost(2*ControlTimeout + 5*time.Second)},
+	{Clock, Plan.clock, (*stage).clock, (*judgement).offered, inLab},
 	{Strangers, Plan.strangers, (*stage).strangers, (*judgement).unnoticed, func(s *Script) time.Duration { return s.Duration + 5*time.Second }},
 }
 
@@ -125,6 +127,13 @@ type Script struct {
 	Delays []time.Duration // largest delay of control messages, by server
 	Loss   float64         // share of control messages that are sent again
 	Waves  []Wave          // of strangers
+	Blows  []Blow          // to servers, under a clock
+}
+
+// A Blow kills the process of a server or, with a For, stops it for that long.
+type Blow struct {
+	Server  int
+	At, For time.Duration
 }
 
 // phaseTime, linkRate and caseTimeout are the same in all rounds: two processors can carry that
@@ -217,6 +226,10 @@ func (s *Script) YAML() string {
 	if s.Policy == "" && s.Ordered {
 		return b.String()
 	}
+	if s.Kind == Clock {
+		b.WriteString("    schedule: linear-shift\n    load: {rate: 40%, arrival: poisson, lost: continue}\n" + s.timed())
+		return b.String()
+	}
 	if s.Policy == "" {
 		b.WriteString("    schedule: linear-shift\n")
 		return b.String()
@@ -232,6 +245,12 @@ func (s *Script) YAML() string {
 	if s.Kind.byOthers() {
 		return b.String()
 	}
+	return b.String() + s.timed()
+}
+
+// timed are the failures of the scenario.
+func (s *Script) timed() string {
+	var b strings.Builder
 	b.WriteString("    failures:\n")
 	for _, f := range s.failures {
 		fmt.Fprintf(&b, "      - {link: %s, at: %s, for: %s}\n", f.Name, millis(f.At), millis(f.For))
@@ -247,7 +266,7 @@ func (s *Script) workers() string {
 }
 
 func (s *Script) timeout() time.Duration {
-	if s.Kind == Severed {
+	if s.Kind == Severed || s.Kind == Clock {
 		return ControlTimeout
 	}
 	return caseTimeout

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -180,7 +181,7 @@ func (j *judgement) events(c results.Case) {
 	}
 	sampled := lists.Sum(j.seen.Run.Samples, func(s results.Sample) uint64 { return s.Events })
 	// Samples cover the measured part; the warm-up precedes it.
-	if most := c.EventsBuilt; c.Complete && (sampled > most || sampled+warm*uint64(j.s.Tree().Servers()) < most) {
+	if most := c.EventsBuilt; c.Complete && j.s.Kind != Clock && (sampled > most || sampled+warm*uint64(j.s.Tree().Servers()) < most) {
 		j.odd("%d events built, but samples tell of %d", most, sampled)
 	}
 }
@@ -257,6 +258,36 @@ func (j *judgement) whole() {
 	}
 	j.answers(c)
 	j.progress(c)
+}
+
+// offered judges a round in which a clock offers events and servers are lost: each event is complete, incomplete or
+// refused, and those that are lost are back.
+func (j *judgement) offered() {
+	c, ok := j.completed()
+	switch {
+	case !ok:
+		return
+	case c.Offered == nil:
+		j.odd("the results do not say what the clock offered")
+		return
+	}
+	o := c.Offered
+	if o.Offered != o.Complete+o.Incomplete+o.Refused || o.Complete == 0 {
+		j.odd("%d events offered, but %d complete, %d incomplete and %d refused", o.Offered, o.Complete, o.Incomplete, o.Refused)
+	}
+	counted := lists.Sum(o.Missing, func(m results.Missing) uint64 { return m.Events })
+	if counted < o.Incomplete {
+		j.odd("%d events are incomplete, and servers are named for %d", o.Incomplete, counted)
+	}
+	if ran := float64(o.Offered) / o.RatePerSec; math.Abs(ran-j.s.Duration.Seconds()) > .2*j.s.Duration.Seconds() {
+		j.slow("the clock ran %.1f s, not %s", ran, j.s.Duration)
+	}
+	killed := slices.ContainsFunc(j.s.Blows, func(b Blow) bool { return b.For == 0 })
+	if j.seen.Hit && killed && len(o.Away) == 0 {
+		j.odd("servers were killed, and none was away")
+	}
+	j.explained("the script kills and stops servers", "%d events offered: %d complete, %d incomplete, %d refused; servers were away %d times",
+		o.Offered, o.Complete, o.Incomplete, o.Refused, len(o.Away))
 }
 
 // ended judges a round in which servers cannot reach each other, and the run must end.

@@ -223,6 +223,32 @@ func TestJudgeFinds(t *testing.T) {
 	}
 }
 
+// Under a clock events that are not accounted for are an anomaly, as is a server whose loss nobody has noticed.
+func TestOffered(t *testing.T) {
+	s := script()
+	s.Kind, s.Blows = Clock, []Blow{{Server: 1, At: time.Second}}
+	for _, tt := range []struct {
+		o    *results.Offered
+		want string
+	}{
+		{&results.Offered{RatePerSec: 100, Offered: 1000, Complete: 900, Incomplete: 90, Refused: 10, Missing: []results.Missing{{Server: 1, Events: 90}}, Away: make([]results.Away, 1)}, ""},
+		{&results.Offered{RatePerSec: 100, Offered: 1001, Complete: 1000, Away: make([]results.Away, 1)}, "1001 events offered, but 1000 complete"},
+		{&results.Offered{RatePerSec: 100, Offered: 1000, Complete: 999, Incomplete: 1, Away: make([]results.Away, 1)}, "1 events are incomplete, and servers are named for 0"},
+		{&results.Offered{RatePerSec: 100, Offered: 1000, Complete: 1000}, "none was away"},
+		{&results.Offered{RatePerSec: 100, Offered: 700, Complete: 700, Away: make([]results.Away, 1)}, "the clock ran 7.0 s"},
+		{nil, "do not say what the clock offered"},
+	} {
+		seen := good()
+		seen.Run.Summary.Cases[0].Offered = tt.o
+		odd := slices.DeleteFunc(Judge(s, seen), func(f Finding) bool { return !f.Anomaly() })
+		if tt.want == "" {
+			expect.True(t, len(odd) == 0, "found %v", odd)
+		} else {
+			expect.True(t, len(odd) == 1 && strings.Contains(odd[0].What, tt.want), "found %v, want %q", odd, tt.want)
+		}
+	}
+}
+
 // TestAccused: whom an error puts first, and whether that is right.
 func TestAccused(t *testing.T) {
 	for _, tt := range []struct {

@@ -42,7 +42,7 @@ const (
 // mayBeOrdered reports whether the reaction to dead links suits the mode, and servers have an
 // address for each spine.
 func (s *Script) mayBeOrdered() bool {
-	return !s.Hosts && (s.Policy == "" || s.Policy == "fors" || s.Policy == "fors+hold")
+	return !s.Hosts && s.Kind != Clock && (s.Policy == "" || s.Policy == "fors" || s.Policy == "fors+hold")
 }
 
 // Next returns the first round from n on of a wanted kind, 0 if there is none.
@@ -58,7 +58,7 @@ func (p Plan) Next(n int, wanted func(Kind) bool) int {
 // kinds is a deck in order.
 var kinds = [...]Kind{
 	Links, KillWorker, Links, Delay, Links, KillController, Wait, Cut, End, Stall, Links, KillWorker,
-	Pause, Outside, Strangers, Wait, Severed, Outside, Pause,
+	Pause, Outside, Strangers, Wait, Severed, Outside, Pause, Clock, Clock,
 }
 
 func (p Plan) kind(n int) Kind {
@@ -212,6 +212,22 @@ func (p Plan) outside(d dice, s *Script) {
 			g.try(g.one(at, length))
 		}
 	}
+	s.failures = g.done()
+}
+
+// clock draws blows to servers, of which a few may be away at once, and links that fail meanwhile.
+func (p Plan) clock(d dice, s *Script) {
+	servers := s.small(d)
+	s.Duration, s.Apart = max(20*time.Second, p.duration(s.Kind)), true
+	for at := first; at < s.Duration-calm; at += d.between(500*time.Millisecond, 5*time.Second) {
+		b := Blow{Server: d.IntN(servers), At: at}
+		if d.once(2) {
+			b.For = d.between(100*time.Millisecond, 2*ControlTimeout)
+		}
+		s.Blows = append(s.Blows, b)
+	}
+	g := newGenerator(d, s)
+	g.fill(20)
 	s.failures = g.done()
 }
 

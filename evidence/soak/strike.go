@@ -53,6 +53,36 @@ func (g *stage) strike(pid int) error {
 	return syscall.Kill(pid, syscall.SIGKILL)
 }
 
+// clock lets the scenario run, and kills and stops processes of its servers meanwhile. A server that is away has none.
+func (g *stage) clock(ctx context.Context) error {
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	if err := g.beginRun(ctx); err != nil {
+		return err
+	}
+	since, ok := g.main.measures()
+	for _, b := range g.s.Blows {
+		if !ok || !g.main.until(since.Add(b.At)) {
+			break
+		}
+		for _, p := range marked(g.mark) {
+			if !p.isWorker(b.Server) {
+				continue
+			}
+			if g.seen.Hit = true; b.For == 0 {
+				syscall.Kill(p.pid, syscall.SIGKILL) // an error means that it has ended
+				continue
+			}
+			beside.Go(func() {
+				syscall.Kill(p.pid, syscall.SIGSTOP)
+				g.main.until(time.Now().Add(b.For))
+				syscall.Kill(p.pid, syscall.SIGCONT)
+			})
+		}
+	}
+	return nil
+}
+
 // moment waits for the time in the script; false if the program ends before.
 func (g *stage) moment(began time.Time) bool {
 	since, ok := began, true
