@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -271,6 +272,9 @@ func (e *Endpoint) takeFresh() error {
 	e.newMu.Unlock()
 	var err error
 	for _, a := range as {
+		if err == nil {
+			err = e.translated(a)
+		}
 		if c := e.conn(key{a.src, a.path, false}); err == nil {
 			err = e.attach(c, a.fd)
 		} else {
@@ -278,6 +282,27 @@ func (e *Endpoint) takeFresh() error {
 		}
 	}
 	return err
+}
+
+// translated returns an error for a connection that does not come from the port of the plan: somebody on the way (NAT) writes
+// other headers than those by which the switches were asked.
+func (e *Endpoint) translated(a arrival) error {
+	s, err := unix.Getpeername(a.fd)
+	if !e.group.Ports || a.path == transport.Single || err != nil { // nobody is there any more
+		return nil
+	}
+	var is netip.AddrPort
+	switch s := s.(type) {
+	case *unix.SockaddrInet4:
+		is = netip.AddrPortFrom(netip.AddrFrom4(s.Addr), uint16(s.Port))
+	case *unix.SockaddrInet6:
+		is = netip.AddrPortFrom(netip.AddrFrom16(s.Addr).Unmap(), uint16(s.Port))
+	}
+	own, _ := netip.ParseAddrPort(e.group.Peers[a.src].addr(transport.Single)) // it has connected to others
+	if want := own.Addr().WithZone("").Unmap(); int(is.Port()) != a.path || is.Addr() != want && !want.IsUnspecified() {
+		return &transport.PeerError{Peer: a.src, Op: "accept", Err: fmt.Errorf("its connection comes from %v and left from port %d of %v: headers are changed on the way (NAT), so the paths asked for are not those of the connection", is, a.path, want)}
+	}
+	return nil
 }
 
 func (e *Endpoint) Rank() int { return e.group.Rank }

@@ -1,14 +1,17 @@
 package tcp
 
 import (
+	"io"
 	"net"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"evbench/testing/expect"
+	"evbench/transport"
 )
 
 // freePort is one that nobody has now.
@@ -45,4 +48,38 @@ func TestPorts(t *testing.T) {
 	a.Need = []Path{{1, taken.Addr().(*net.TCPAddr).Port}}
 	_, err := ls[0].Connect(t.Context(), a)
 	expect.True(t, err != nil && strings.Contains(err.Error(), "bind to "+taken.Addr().String()+": address already in use"), "%v", err)
+}
+
+// TestTranslated: a connection whose header somebody changes on the way is refused by name.
+func TestTranslated(t *testing.T) {
+	ls := []*Listener{listen(t, Options{}), listen(t, Options{})}
+	nat := expect.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer nat.Close()
+	var halves sync.WaitGroup
+	defer halves.Wait()
+	halves.Go(func() {
+		in, err := nat.Accept()
+		if err != nil {
+			return
+		}
+		out, err := net.Dial("tcp", ls[1].Addr())
+		if err != nil {
+			_ = in.Close()
+			return
+		}
+		for _, ends := range [][2]net.Conn{{in, out}, {out, in}} {
+			halves.Go(func() { _, _ = io.Copy(ends[0], ends[1]); _ = ends[0].Close() })
+		}
+	})
+	a, b := pair(1, ls...)
+	a.Ports, b.Ports, b.Need = true, true, nil
+	a.Need, a.Peers = []Path{{1, freePort(t)}}, []Peer{a.Peers[0], {[]string{nat.Addr().String()}}}
+	connect(t, ls[0], a)
+	f, err := ls[1].Connect(t.Context(), b)
+	if err == nil { // it came before the connection
+		defer f.Close()
+		_, err = f.Poll(t.Context(), make([]transport.Op, 1))
+	}
+	expect.Error(t, err, "accept rank 0: its connection comes from 127.0.0.1:")
+	expect.Error(t, err, "headers are changed on the way (NAT)")
 }
