@@ -430,3 +430,36 @@ func TestSigns(t *testing.T) {
 		}
 	}
 }
+
+// A cable that was down for a moment lost segments of two pairs; then messages went around it, over another cable of its
+// leaf, where more pairs were late and sent some again: that is not named.
+func TestCrowded(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		first uint64 // lost by each of two pairs over leaf0-spine1
+		want  string
+	}{{"nothing before", 0, "leaf0-spine3"}, {"down before", 12, ""}} {
+		e := draw(rand.New(rand.NewPCG(3, 4)), fat{ports: 4, leaves: 4}, 0.02)
+		for i := range e.Pairs {
+			p := &e.Pairs[i]
+			over := func(leaf, spine int) bool {
+				return p.Src/4 != p.Dst/4 && p.Dst%4 == spine && (p.Src/4 == leaf || p.Dst/4 == leaf)
+			}
+			switch {
+			case over(0, 3):
+				p.Sec += 3
+				p.Longest, p.LongestAt = 4, float64(20+p.Src+p.Dst)
+				p.Resent = 2
+			case p.Src == 3 && p.Dst == 5, p.Src == 15 && p.Dst == 1:
+				p.Resent = tt.first
+			}
+		}
+		got := ""
+		for _, c := range Find(e) {
+			got += c.Name
+		}
+		if !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

@@ -237,7 +237,7 @@ func (s *search) next(had []Cause) (c Cause, named, any bool) {
 		c.score = gains[best]
 		// What waits at times beside a link that is out of use may wait for the messages that went around it.
 		mean, _ := s.effect(top.pairs)
-		named = c.Resent > 0 && len(had) == 0 || mean >= leastSigmas*s.sigma && c.Share > 0 && s.beside(c, had) && !(c.AtTimes && slices.ContainsFunc(s.aside, top.beside))
+		named = !(c.Resent > 0 && (c.AtTimes || c.Share == 0) && (s.crowded(top) || s.bursts(top))) && (c.Resent > 0 && len(had) == 0 || mean >= leastSigmas*s.sigma && c.Share > 0 && s.beside(c, had) && !(c.AtTimes && slices.ContainsFunc(s.aside, top.beside)))
 	} else {
 		named = false
 	}
@@ -288,6 +288,29 @@ func (s *search) beside(c Cause, had []Cause) bool {
 	}
 	worst := lists.MaxOf(had, func(c Cause) float64 { return c.weight(s.Sec) })
 	return 1-c.Share >= least*worst
+}
+
+// crowded reports whether a cable that meets a candidate lost at least half as many segments on its own: messages may have
+// gone around that one, and be lost, or late, in the crowd. Lost ones of few pairs count in full.
+func (s *search) crowded(c candidate) bool {
+	resent := func(pairs []int, without []int) (sum uint64) {
+		for _, i := range pairs {
+			if _, too := slices.BinarySearch(without, i); !too {
+				sum += s.Pairs[i].Resent
+			}
+		}
+		return sum
+	}
+	own := resent(c.pairs, nil)
+	return slices.ContainsFunc(s.all, func(o candidate) bool {
+		return o.kind == OfCable && o.cable != c.cable && c.beside(o) && 2*resent(o.pairs, c.pairs) >= own
+	})
+}
+
+// bursts reports whether less than half of the pairs of what is between switches lost its segments: then something happened to
+// some messages, such as others that came to go their way. A cable that loses segments loses those of most.
+func (s *search) bursts(c candidate) bool {
+	return c.kind != OfServer && 2*lists.CountIf(c.pairs, func(i int) bool { return s.Pairs[i].Resent > 0 }) < len(c.pairs)
 }
 
 // sign says which part of a server is slow, or that a cable is, where its ports or its adapter alone count what tells: errors are those of a
