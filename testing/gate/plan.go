@@ -10,6 +10,10 @@ import (
 // The parts that may be left out (EVBENCH_WITHOUT) and are build tags, and the command: its tests are the longest.
 var tags = []string{"mpi", "hdf5", "rdma"}
 
+// pureNet keeps C out of net and os/user, as in what is packaged: else all that links them is compiled anew for each MPI, each compiler and
+// each checkout. With the race detector, there is one of each.
+const pureNet = "netgo,osusergo"
+
 const command = "evbench/cmd/evbench"
 
 // A step is one command of the gate. Steps of a row go one behind the other, rows side by side.
@@ -52,15 +56,15 @@ func plan(all []pkg, o order) (steps []step) {
 	tests(rowMeets, "tests in which goroutines meet, with the race detector", slices.Concat([]string{"-race", "-short", "-parallel", "4"}, of.meeting)...) // many only wait
 	if races := of.command.names(race, marked(race)); races != "" {
 		tests(rowMeets, "tests of the command, with the race detector", "-race", "-short", "-parallel", "4", "-run", races, command)
-		tests(rowMeets, "all others of the command", "-parallel", "4", "-skip", races, command)
+		tests(rowMeets, "all others of the command", "-parallel", "4", "-tags", pureNet, "-skip", races, command)
 	}
-	goes(rowCode, "vet", o.goTool, "vet", "./...")
-	goes(rowCode, "staticcheck", o.goTool, "run", o.staticcheck, "./...")
+	goes(rowCode, "vet", o.goTool, "vet", "-tags", pureNet, "./...")
+	goes(rowCode, "staticcheck", o.goTool, "run", o.staticcheck, "-tags", pureNet, "./...")
 	goes(rowCode, "modules", o.goTool, "mod", "tidy", "-diff")
 	goes(rowCode, "sums of modules", o.goTool, "mod", "verify")
 	goes(rowCode, "packages", "scripts/test-dist")
 	if with != "" {
-		looked := slices.Concat([]string{"-tags", with}, of.others, []string{command})
+		looked := slices.Concat([]string{"-tags", with + "," + pureNet}, of.others, []string{command})
 		// What cgo writes has the path of its checkout in it, and with -trimpath Go takes it from its cache for all: vet would open the
 		// files of another checkout, or of one that is gone. With a flag of its own none is taken.
 		goes(rowCode, "vet with "+with, slices.Concat([]string{"env", "CGO_CFLAGS=" + o.cgoFlags, o.goTool, "vet"}, looked)...)
@@ -73,14 +77,14 @@ func plan(all []pkg, o order) (steps []step) {
 	if o.all {
 		size = "-short=false"
 	}
-	tests(rowCode, "all others", slices.Concat([]string{"-p", fmt.Sprint(o.procs), size}, of.single)...)
+	tests(rowCode, "all others", slices.Concat([]string{"-p", fmt.Sprint(o.procs), "-tags", pureNet, size}, of.single)...)
 	if with != "" {
 		withLibraries(of, with, tests)
 	}
 	if slices.Contains(built, "mpi") {
 		// It is C, in processes.
-		tests(rowMPI, "tests of libevbench, and over MPI", "-p", "1", "-tags", with, "evbench/site/wrapped", "evbench/site/mpi")
-		goes(rowMPI, "tests with MPICH", "scripts/test-mpich", "scripts/with-mpi", o.goTool, "test", "-vet=off", "-timeout", "40m", "-tags", "mpi")
+		tests(rowMPI, "tests of libevbench, and over MPI", "-p", "1", "-tags", with+","+pureNet, "evbench/site/wrapped", "evbench/site/mpi")
+		goes(rowMPI, "tests with MPICH", "scripts/test-mpich", "scripts/with-mpi", o.goTool, "test", "-vet=off", "-timeout", "40m", "-tags", "mpi,"+pureNet)
 	}
 	if !slices.Contains(o.without, "debian13") {
 		goes(rowDebian, "root of Debian 13", "scripts/debian13", "true") // the first time it takes minutes
@@ -92,7 +96,7 @@ func plan(all []pkg, o order) (steps []step) {
 // withLibraries has the tests that are there only with the libraries, or do something else with them.
 func withLibraries(of sets, with string, tests func(row, name string, args ...string)) {
 	if names := of.command.names(libraries, func(t test) bool { return t.tagged || marked(libraries)(t) }); names != "" {
-		tests(rowMPI, "tests with "+with, "-parallel", "4", "-tags", with, "-run", names, command)
+		tests(rowMPI, "tests with "+with, "-parallel", "4", "-tags", with+","+pureNet, "-run", names, command)
 	}
 	others := slices.DeleteFunc(slices.Clone(of.others), func(path string) bool { return path == "evbench/site/wrapped" })
 	if len(others) > 0 {
@@ -153,6 +157,7 @@ func (s step) selects() (x selection, ok bool) {
 		case "-run", "-skip", "-tags":
 			i++
 			*map[string]*string{"-run": &x.run, "-skip": &x.skip, "-tags": &x.tags}[arg] = s.args[i]
+			x.tags = strings.Trim(strings.TrimSuffix(x.tags, pureNet), ",")
 		case "-race":
 			x.race = true
 		case "-p", "-parallel", "-timeout":
