@@ -238,7 +238,10 @@ func TestGiven(t *testing.T) {
 	other.Port = 7001
 	_, err := planned(t, &Ways{Own: &other}, &fake{}, ported(schedules.PathColoring))
 	expect.True(t, err != nil && strings.Contains(err.Error(), "write launch.data_port: 7001"), "%v", err)
-	other.Port, other.Hosts = 7000, own.Hosts[1:]
+	other.Port, other.Protocol = RoCEPort, RoCE
+	_, err = planned(t, &Ways{Own: &other}, &fake{}, ported(schedules.PathColoring))
+	expect.True(t, err != nil && strings.Contains(err.Error(), "the paths are those of rocev2 to port 4791, and the transport sends to port 7000: ask again"), "%v", err)
+	other.Port, other.Protocol, other.Hosts = 7000, TCP, own.Hosts[1:]
 	_, err = planned(t, &Ways{Own: &other}, &fake{}, ported(schedules.PathColoring))
 	expect.True(t, err != nil && strings.Contains(err.Error(), "those of other hosts: none of them is node0 at 10.0.0.1"), "%v", err)
 }
