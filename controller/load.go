@@ -61,7 +61,7 @@ func (m *machine) startClock(now time.Duration) {
 	events := uint64(m.roles.Events())
 	if b := m.before; b != nil {
 		b.trigger.Regroup(events)
-		m.loading = &loading{began: time.Duration(b.began - m.zero), events: events, sent: m.pace.until, trigger: b.trigger, earlier: b}
+		m.loading = &loading{began: b.began.Sub(m.zero), events: events, sent: m.pace.until, trigger: b.trigger, earlier: b}
 		m.shift = now - m.loading.began
 		return
 	}
@@ -146,7 +146,7 @@ func (l *loading) keep(m *machine, times []time.Duration) {
 
 // due is a time of the clock by the clock of a worker.
 func (m *machine) due(rank int, at time.Duration) int64 {
-	return m.zero + int64(m.loading.began+at) + m.workers[rank].ahead()
+	return m.zero.UnixNano() + int64(m.loading.began+at) + m.workers[rank].ahead()
 }
 
 // ahead returns how far a worker's clock is ahead of the controller's, in ns; 0 where the travel time of the messages

@@ -199,7 +199,7 @@ func (c Case) only(ranks []int) Case {
 // earlier is what the parts of a case before this one leave to it.
 type earlier struct {
 	trigger *load.Trigger
-	began   int64         // of the clock, in ns since 1970
+	began   time.Time     // of the clock; its monotonic reading, as clocks of machines are set meanwhile
 	ended   time.Duration // that the last part did, of the clock
 	offered *Offered
 }
@@ -263,7 +263,7 @@ func (m *machine) settle(o *Outcome, lost []int) *earlier {
 	if len(m.failed) > 0 {
 		ended = m.first
 	}
-	return &earlier{trigger: l.trigger, began: m.zero + int64(l.began), ended: ended - l.began, offered: o.Offered}
+	return &earlier{trigger: l.trigger, began: m.zero.Add(l.began), ended: ended - l.began, offered: o.Offered}
 }
 
 // fateOf is who builds an event of the counted part, counted from 0, and whether it is built.

@@ -44,7 +44,7 @@ type machine struct {
 	before   *earlier      // of the parts of the case before this one
 	shift    time.Duration // of the counted part, since the clock began
 	parting  bool          // this part of the case ends with the events that have happened: see part
-	zero     int64         // when the time of the machine was 0, in ns since 1970
+	zero     time.Time     // when the time of the machine was 0
 	samples  int
 	acts     []action
 	times
@@ -180,7 +180,7 @@ func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 	}
 	switch msg := msg.(type) {
 	case wire.Pong:
-		w.ponged(m.zero+int64(now), msg)
+		w.ponged(m.zero.UnixNano()+int64(now), msg)
 		if msg.Moves != w.moves {
 			w.moves, m.moved = msg.Moves, now
 			m.reassure(now)

@@ -118,7 +118,7 @@ func (c *Controller) play(ctx context.Context, m *machine, s *stage) {
 		looked = at
 		return at
 	}
-	m.zero = began.UnixNano()
+	m.zero = began
 	clock := time.NewTimer(time.Hour)
 	defer clock.Stop()
 	m.start(now())
