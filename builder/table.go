@@ -24,6 +24,39 @@ var ErrLongTable = errors.New("the table of sizes is too long")
 // It takes at most most numbers. Errors name the line.
 func ReadTable(r io.Reader, sources, most int) ([]uint32, error) {
 	var out []uint32
+	err := eachRow(r, func(words []string) error {
+		switch {
+		case len(words) != sources:
+			return fmt.Errorf("%d numbers for %d servers", len(words), sources)
+		case len(out)+len(words) > most:
+			return fmt.Errorf("%w: more than %d numbers", ErrLongTable, most)
+		}
+		for i, w := range words {
+			x, err := parseFragment(w)
+			if err != nil {
+				return fmt.Errorf("source %d: %w", i, err)
+			}
+			out = append(out, x)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, CheckTable(out)
+}
+
+func parseFragment(w string) (uint32, error) {
+	x, err := strconv.ParseUint(strings.TrimSpace(w), 10, 32)
+	if err != nil || x > MaxFragment {
+		return 0, fmt.Errorf("%q: write bytes, a whole number 0..%d", brief(w), MaxFragment)
+	}
+	return uint32(x), nil
+}
+
+// eachRow calls f with the words of each line, separated by commas. It skips blank lines and lines that start with #.
+// Errors name the line.
+func eachRow(r io.Reader, f func(words []string) error) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 0, 1<<12), maxTableLine)
 	line := 0
@@ -36,28 +69,17 @@ func ReadTable(r io.Reader, sources, most int) ([]uint32, error) {
 		if text == "" || text[0] == '#' {
 			continue
 		}
-		words := strings.Split(text, ",")
-		if len(words) != sources {
-			return nil, fmt.Errorf("line %d: %d numbers for %d servers", line, len(words), sources)
-		}
-		if len(out)+len(words) > most {
-			return nil, fmt.Errorf("line %d: %w: more than %d numbers", line, ErrLongTable, most)
-		}
-		for i, w := range words {
-			x, err := strconv.ParseUint(strings.TrimSpace(w), 10, 32)
-			if err != nil || x > MaxFragment {
-				return nil, fmt.Errorf("line %d: source %d: %q: write bytes, a whole number 0..%d", line, i, brief(w), MaxFragment)
-			}
-			out = append(out, uint32(x))
+		if err := f(strings.Split(text, ",")); err != nil {
+			return fmt.Errorf("line %d: %w", line, err)
 		}
 	}
 	switch err := in.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("line %d: longer than %d bytes", line+1, maxTableLine)
+		return fmt.Errorf("line %d: longer than %d bytes", line+1, maxTableLine)
 	case err != nil:
-		return nil, fmt.Errorf("after line %d: %w", line, err)
+		return fmt.Errorf("after line %d: %w", line, err)
 	}
-	return out, CheckTable(out)
+	return nil
 }
 
 // CheckTable returns an error if no fragment has bytes.

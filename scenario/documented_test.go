@@ -59,7 +59,7 @@ func TestFieldsAreDocumented(t *testing.T) {
 	for prefix, g := range map[string]group{
 		"": topFields(&top{Scenario: &Scenario{}}), "fabric.": fabricFields(&Fabric{}), "fabric.lossless.": losslessFields(&Lossless{}), "event.": eventFields(&Event{}),
 		"event.sizes.": sizesFields(&sizesOf{servers: maxServers, by: builder.Bys()}), "launch.": launchFields(&Launch{}), "sim.": simFields(&Sim{}),
-		"failover.": failoverFields(&Failover{}), "load.": loadFields(&load.Load{}, new(string)), "cases.": caseFields(&Case{}, new(uint64), maxServers, nil),
+		"failover.": failoverFields(&Failover{}), "load.": loadFields(&load.Load{}, new(string), new(string)), "cases.": caseFields(&Case{}, new(uint64), maxServers, nil),
 	} {
 		for _, r := range g {
 			rows[prefix+r.name] = r

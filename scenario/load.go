@@ -15,11 +15,15 @@ import (
 	"evbench/topology"
 )
 
-var loadShape = either(offeredRate(&load.Load{}).shape, object(loadFields(&load.Load{}, new(string)), "rate"))
+var loadShape = func() shape {
+	all := loadFields(&load.Load{}, new(string), new(string))
+	return either(offeredRate(&load.Load{}).shape, object(all, "rate"), object(all, "trace"))
+}()
 
-func loadFields(l *load.Load, slow *string) group {
+func loadFields(l *load.Load, slow, trace *string) group {
 	return group{
 		{"rate", offeredRate(l), "events that happen in a second, of all servers together, such as 10kHz; or a share of what the healthy network carries, such as 80%"},
+		{"trace", word(trace), "instead of rate and sizes: a file that says when events happen, and the bytes of each source"},
 		{"arrival", choice(&l.Arrival, "arrival", load.Arrivals()...), "how they follow each other"},
 		{"burst", whole(&l.Burst, 1, 1_000_000), "events at once, of arrival bursts"},
 		{"buffer", sourceBuffer(l), "of each source, for fragments of events that are not built: bytes, or a number such as 40 fragments"},
@@ -120,10 +124,10 @@ func (d *document) load(at field, s *Scenario, c *Case) {
 	if !at.Given() {
 		return
 	}
-	l, slow := load.Load{Arrival: load.Periodic}, ""
-	f, good := d.section(at.InFull("rate"), loadFields(&l, &slow))
+	l, slow, trace := load.Load{Arrival: load.Periodic}, "", ""
+	f, good := d.section(at.InFull("rate"), loadFields(&l, &slow, &trace), "rate arrival burst: not with trace, which says when events happen")
 	switch {
-	case !good, !d.build(f.Get("build"), &l):
+	case !good, !d.build(f.Get("build"), &l), f.Given("trace") && !d.traced(f.Get("trace"), s, c, &l, trace):
 		return
 	case !l.On():
 		d.Fail(at, "has no rate; write for example load: 10kHz")
@@ -160,7 +164,7 @@ func (c *Case) mayLoad(s *Scenario) error {
 	case c.Load.GoesOn && c.Failover != nil:
 		return fmt.Errorf("lost: continue leaves servers out of the plan, which failover: %s makes anew with all of them; write one of the two", c.Failover.Policy)
 	case c.Load.GoesOn && s.Sizes(*c).Table != nil:
-		return errors.New("lost: continue leaves servers out, and sizes of a file are those of all; write one of the two")
+		return errors.New("lost: continue leaves servers out, and sizes of a file or a trace are those of all; write one of the two")
 	case c.Load.GoesOn && s.Fabric.Kind == Hosts && s.Launch.Kind == LaunchStarted:
 		return errors.New("lost: continue needs workers that do not end with one of them, as those of mpirun and srun do; write launch: ssh")
 	case c.Mode == modes.Ordered:
@@ -188,7 +192,10 @@ func (s *Scenario) Full() float64 {
 func (s *Scenario) SearchRates() error {
 	s.Control, s.Answer = false, nil
 	return s.each(func(c *Case) error {
-		if !c.Load.On() {
+		switch {
+		case c.Load.Arrival == load.Traced:
+			return errors.New("--find-rate: a trace has its own rate; write a rate")
+		case !c.Load.On():
 			c.Load.Arrival = load.Periodic
 		}
 		if s.Fabric.Rate > 0 || s.Fabric.AutoRate || c.Load.Rate == 0 {

@@ -20,8 +20,9 @@ type document struct {
 	*yamldoc.Document
 	files *Files // that the document names; nil: none is opened
 
-	failover *Failover // of cases that do not say
-	from     field     // where it stands
+	traceRead *trace    // that cases take; nil: none
+	failover  *Failover // of cases that do not say
+	from      field     // where it stands
 }
 
 // section reads a mapping, sets its fields that have a single value, and checks it against rules.

@@ -218,11 +218,15 @@ func (f Fabric) suitsWorkers() error {
 
 func (d *document) event(root, at field, s *Scenario, fabricKnown bool) {
 	f, good := d.section(at, eventFields(&s.Event), "phase: not with fragment: one follows from the other")
+	d.trace(root, f.Get("sizes"), s)
 	if !d.sizes(f.Get("sizes"), s, &s.Event.Sizes) {
 		return
 	}
 	if !good {
 		return
+	}
+	if s.Event.Sizes.Table != nil {
+		s.Event.roles = builder.RolesOf(s.Tree)
 	}
 	where := at
 	if !at.Given() {

@@ -96,6 +96,7 @@ type Event struct {
 	AutoPhase bool                 // Phase is the default until it has been found out what a barrier takes here; see SettlePhase
 	Sizes     builder.Distribution // how they differ
 	stated    bool                 // Fragment is the mean of a file
+	roles     builder.Roles        // of the servers in a file
 }
 
 // barriers, allSchedules, Kinds list the valid names.

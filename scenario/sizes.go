@@ -3,12 +3,12 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
 	"evbench/builder"
 	"evbench/internal/atomicfile"
-	"evbench/internal/lists"
 	"evbench/internal/unit"
 )
 
@@ -95,24 +95,38 @@ func (d *document) table(name string, servers int) ([]uint32, error) {
 	if strings.HasSuffix(name, ".h5") && d.files.HDF5 != nil {
 		return d.files.HDF5(name, servers) // its errors name the file
 	}
+	return readList(name, func(r io.Reader) ([]uint32, error) { return builder.ReadTable(r, servers, builder.MaxTable) })
+}
+
+// readList reads a regular file of text, and names it in errors.
+func readList[T any](name string, read func(io.Reader) (T, error)) (out T, err error) {
+	if err := atomicfile.Regular(name); err != nil {
+		return out, err
+	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	defer f.Close()
-	t, err := builder.ReadTable(atomicfile.Bound(atomicfile.Text(f), atomicfile.MaxList), servers, builder.MaxTable)
+	out, err = read(atomicfile.Bound(atomicfile.Text(f), atomicfile.MaxList))
 	if errors.Is(err, builder.ErrLongTable) {
 		err = fmt.Errorf("%w; every worker is sent all of them", err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return out, fmt.Errorf("%s: %w", name, err)
 	}
-	return t, nil
+	return out, nil
 }
 
-func meanOf(table []uint32) float64 {
-	sum := lists.Sum(table, func(x uint32) float64 { return float64(x) })
-	return sum / float64(len(table))
+// meanOf is the mean of what servers that send fragments have in a table.
+func meanOf(table []uint32, roles builder.Roles) float64 {
+	sum, n := 0.0, 0
+	for i, x := range table {
+		if roles.Reads(i % roles.Servers) {
+			sum, n = sum+float64(x), n+1
+		}
+	}
+	return sum / float64(n)
 }
 
 // scale fits a table to the fragment size. If neither fragment nor phase is given, the file sets
@@ -121,7 +135,7 @@ func (e *Event) scale() {
 	if e.Sizes.Table == nil {
 		return
 	}
-	mean := meanOf(e.Sizes.Table)
+	mean := meanOf(e.Sizes.Table, e.roles)
 	if e.stated {
 		e.Fragment, e.Sizes.Scale = max(minFragment, unit.Bytes(mean+0.5)), 1
 		return

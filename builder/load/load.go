@@ -24,19 +24,23 @@ const (
 	Periodic = "periodic" // one every 1/rate
 	Poisson  = "poisson"  // at random, independent of each other
 	Bursts   = "bursts"   // Burst at once, every Burst/rate
+	Traced   = "trace"    // at Times
 )
 
-// Arrivals are the valid values of Load.Arrival.
+// Arrivals are the valid values of Load.Arrival, beside Traced.
 func Arrivals() []string { return []string{Periodic, Poisson, Bursts} }
 
 // A Load is what a case of a scenario is offered. The zero Load has no clock.
 type Load struct {
-	Rate    float64    `json:",omitempty"` // events/s of all servers together; 0: Share says it
-	Share   float64    `json:",omitempty"` // of what the healthy network carries at the link rate
-	Arrival string     `json:",omitempty"`
-	Burst   int        `json:",omitempty"` // events at once, of Bursts
-	Buffer  unit.Bytes `json:",omitempty"` // of a source, for fragments of events that are not built; 0: defaultBuffer
-	Held    uint64     `json:",omitempty"` // the same as a number of fragments of the mean size; 0: Buffer says it
+	Rate    float64 `json:",omitempty"` // events/s of all servers together; 0: Share says it
+	Share   float64 `json:",omitempty"` // of what the healthy network carries at the link rate
+	Arrival string  `json:",omitempty"`
+	Burst   int     `json:",omitempty"` // events at once, of Bursts
+	// Times are when events happen, of Traced: since the first, in order, and again len(Times)/Rate later. Workers need
+	// none of them.
+	Times  []time.Duration `json:"-"`
+	Buffer unit.Bytes      `json:",omitempty"` // of a source, for fragments of events that are not built; 0: defaultBuffer
+	Held   uint64          `json:",omitempty"` // the same as a number of fragments of the mean size; 0: Buffer says it
 	// After is how long after its first request an event is closed without the fragments that are missing; 0: never.
 	After time.Duration `json:",omitempty"`
 	// Builder is the buffer of a builder, for events that it has been assigned and that are not built; 0: no limit, or
@@ -183,10 +187,18 @@ func NewClock(l Load, seed uint64) *Clock {
 }
 
 // Next returns when the next event happens, never before the last one. Of a periodic clock event i happens at
-// (i+1)/rate, without drift.
+// (i+1)/rate, without drift; of a trace the first happens at 0.
 func (c *Clock) Next() time.Duration {
 	c.n++
 	switch c.load.Arrival {
+	case Traced:
+		n := uint64(len(c.load.Times))
+		i := c.n - 1
+		begins := float64(i-i%n) / c.load.Rate * float64(time.Second)
+		if begins >= 1<<62 { // beyond all cases
+			return math.MaxInt64
+		}
+		return time.Duration(begins) + c.load.Times[i%n]
 	case Poisson:
 		c.at += c.random.ExpFloat64() / c.load.Rate
 	case Bursts:
