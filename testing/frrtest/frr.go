@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,6 +19,10 @@ import (
 
 // daemons is where Debian's package has them.
 const daemons = "/usr/lib/frr/"
+
+// managed are the daemons without a configuration file of their own where there is mgmtd (FRR 9 and later), which has
+// theirs; and mgmtd has no socket of zebra.
+var managed = []string{"mgmtd", "staticd"}
 
 // A Router is FRR on a switch.
 type Router struct {
@@ -40,7 +45,11 @@ func Start(t testing.TB, l *lab.Lab, at lab.Node, config string, others ...strin
 	clear := exec.CommandContext(t.Context(), "sh", "-c", "ip route flush proto static && ip address flush scope global")
 	expect.Must(t, l.StartCommand(at, clear))
 	expect.Must(t, clear.Wait())
-	for _, name := range append([]string{"zebra"}, others...) {
+	first := []string{"zebra"}
+	if r.manager() {
+		first = append(first, "mgmtd")
+	}
+	for _, name := range append(first, others...) {
 		r.daemon(l, at, name)
 	}
 	r.vtysh("-f", filepath.Join(dir, "frr.conf"))
@@ -51,8 +60,15 @@ func Start(t testing.TB, l *lab.Lab, at lab.Node, config string, others ...strin
 func (r *Router) daemon(l *lab.Lab, at lab.Node, name string) {
 	r.t.Helper()
 	var said bytes.Buffer
-	c := r.inside(daemons+name, "-u", "root", "-g", "root", "-f", filepath.Join(r.dir, "empty.conf"), "-i", filepath.Join(r.dir, name+".pid"),
-		"-z", filepath.Join(r.dir, "zserv.api"), "--vty_socket", r.dir, "-P", "0", "--log", "file:"+filepath.Join(r.dir, name+".log"))
+	args := []string{daemons + name, "-u", "root", "-g", "root", "-i", filepath.Join(r.dir, name+".pid"),
+		"--vty_socket", r.dir, "-P", "0", "--log", "file:" + filepath.Join(r.dir, name+".log")}
+	if !r.manager() || !slices.Contains(managed, name) {
+		args = append(args, "-f", filepath.Join(r.dir, "empty.conf"))
+	}
+	if name != "mgmtd" {
+		args = append(args, "-z", filepath.Join(r.dir, "zserv.api"))
+	}
+	c := r.inside(args...)
 	c.Stdout, c.Stderr = &said, &said
 	expect.Must(r.t, l.StartCommand(at, c))
 	ended := make(chan error, 1)
@@ -75,10 +91,17 @@ func (r *Router) daemon(l *lab.Lab, at lab.Node, name string) {
 	}
 }
 
-// inside runs a program with its own list of groups.
+// manager reports whether FRR has mgmtd.
+func (r *Router) manager() bool {
+	_, err := os.Stat(daemons + "mgmtd")
+	return err == nil
+}
+
+// inside runs a program with its own list of groups, and a folder of its own for the sockets of mgmtd, which has no option
+// for them.
 func (r *Router) inside(args ...string) *exec.Cmd {
-	script := `mount --bind "$0" /etc/group && exec "$@"`
-	return exec.Command("unshare", append([]string{"--mount", "sh", "-c", script, filepath.Join(r.dir, "group")}, args...)...)
+	script := `mount --bind "$0/group" /etc/group && mount -t tmpfs tmpfs /run && mkdir /run/frr && mount --bind "$0" /run/frr && exec "$@"`
+	return exec.Command("unshare", append([]string{"--mount", "sh", "-c", script, r.dir}, args...)...)
 }
 
 func (r *Router) vtysh(args ...string) string {
