@@ -44,6 +44,8 @@ type Files struct {
 	Tree func(name string) (*topology.Tree, error)
 	// HDF5 reads a file of sizes, .h5, as rows of bytes by source of so many servers.
 	HDF5 func(name string, servers int) ([]uint32, error)
+	// HDF5Trace reads a trace, .h5, as text for builder.ReadTrace.
+	HDF5Trace func(name string) (io.Reader, error)
 	// Networks open networks that are no trees.
 	Networks Networks
 	// Engines route trees, beside routing's own.

@@ -108,7 +108,12 @@ func readList[T any](name string, read func(io.Reader) (T, error)) (out T, err e
 		return out, err
 	}
 	defer f.Close()
-	out, err = read(atomicfile.Bound(atomicfile.Text(f), atomicfile.MaxList))
+	return readNamed(name, atomicfile.Bound(atomicfile.Text(f), atomicfile.MaxList), read)
+}
+
+// readNamed reads a list, and names its file in errors.
+func readNamed[T any](name string, text io.Reader, read func(io.Reader) (T, error)) (out T, err error) {
+	out, err = read(text)
 	if errors.Is(err, builder.ErrLongTable) {
 		err = fmt.Errorf("%w; every worker is sent all of them", err)
 	}

@@ -5,9 +5,11 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"evbench/builder"
 	"evbench/builder/load"
+	"evbench/internal/atomicfile"
 )
 
 // A trace is the one that the cases of a scenario take.
@@ -31,7 +33,7 @@ func (d *document) trace(root, sizes field, s *Scenario) {
 	case d.files == nil:
 		x.err = errors.New("only a scenario that is a file itself takes a trace")
 	default:
-		x.of, x.err = readList(name, func(r io.Reader) (*builder.Trace, error) {
+		x.of, x.err = d.traceFile(name, func(r io.Reader) (*builder.Trace, error) {
 			return builder.ReadTrace(r, s.Tree.Servers(), builder.MaxTable, s.source)
 		})
 		if x.err == nil {
@@ -39,6 +41,21 @@ func (d *document) trace(root, sizes field, s *Scenario) {
 			s.Event.Sizes = builder.Distribution{By: builder.ByEvent, Scale: 1, Table: x.of.From(first)}
 		}
 	}
+}
+
+// traceFile reads a trace, CSV or HDF5, and names it in errors.
+func (d *document) traceFile(name string, read func(io.Reader) (*builder.Trace, error)) (*builder.Trace, error) {
+	if !strings.HasSuffix(name, ".h5") || d.files.HDF5Trace == nil {
+		return readList(name, read)
+	}
+	if err := atomicfile.Regular(name); err != nil {
+		return nil, err
+	}
+	text, err := d.files.HDF5Trace(name) // its errors name the file
+	if err != nil {
+		return nil, err
+	}
+	return readNamed(name, text, read)
 }
 
 // traceOf is the first name of a trace in a load; "": there is none.

@@ -18,7 +18,7 @@ import (
 // What the packages of the core do not know themselves, and evbench hands in.
 var (
 	ours    = open.Program{Version: version, Transports: map[string]open.Transport{transport.RDMA: verbs.Transport()}}
-	known   = scenario.Files{Tree: netfile.Tree, HDF5: hdf5.ReadSizes, Networks: anyshape.Networks(), Engines: engines.Trees()}
+	known   = scenario.Files{Tree: netfile.Tree, HDF5: hdf5.ReadSizes, HDF5Trace: hdf5.ReadTrace, Networks: anyshape.Networks(), Engines: engines.Trees()}
 	stored  = hdf5.Format(known.Engines)
 	fabrics = open.Kinds{scenario.Lab: open.Lab(tables.Lab), scenario.Emulate: emulated.Here(), scenario.Hosts: ours.Local()}
 	parts   = bench.Parts{Ordered: ordered.Orderer{}}

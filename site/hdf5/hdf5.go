@@ -28,8 +28,8 @@ func Format(x routing.Engines) store.Format {
 	return f
 }
 
-// MatrixName is the dataset that ReadMatrix reads.
-const MatrixName = "sizes"
+// MatrixName and TraceName are the datasets that ReadSizes and ReadTrace read.
+const MatrixName, TraceName = "sizes", "trace"
 
 // Save writes a run as Rows.Save does.
 func Save(name string, run *results.Run) (err error) {

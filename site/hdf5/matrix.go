@@ -21,9 +21,8 @@ import (
 	"gonum.org/v1/hdf5"
 )
 
-// ReadMatrix reads the dataset MatrixName of two dimensions, row by row, if it has at most
-// so many numbers.
-func ReadMatrix(name string, most int) (numbers []float64, columns int, err error) {
+// ReadMatrix reads a dataset of two dimensions, row by row, if it has at most so many numbers.
+func ReadMatrix(name, dataset string, most int) (numbers []float64, columns int, err error) {
 	if _, err := os.Stat(name); err != nil {
 		return nil, 0, err
 	}
@@ -33,16 +32,16 @@ func ReadMatrix(name string, most int) (numbers []float64, columns int, err erro
 			return because("cannot be read", err)
 		}
 		defer closing(file, &err)
-		set, err := file.OpenDataset(MatrixName)
+		set, err := file.OpenDataset(dataset)
 		if err != nil {
-			return fmt.Errorf("no dataset /%s", MatrixName)
+			return fmt.Errorf("no dataset /%s", dataset)
 		}
 		defer closing(set, &err)
 		if columns, numbers, err = room(set, most); err != nil {
-			return fmt.Errorf("/%s: %w", MatrixName, err)
+			return fmt.Errorf("/%s: %w", dataset, err)
 		}
 		if C.read_doubles(C.hid_t(set.ID()), (*C.double)(unsafe.Pointer(&numbers[0]))) < 0 {
-			return because("/"+MatrixName, errRefused)
+			return because("/"+dataset, errRefused)
 		}
 		return nil
 	})
@@ -71,7 +70,7 @@ func room(set *hdf5.Dataset, most int) (columns int, numbers []float64, err erro
 	case err != nil:
 		return 0, nil, because("space", err)
 	case len(dims) != 2 || dims[0] == 0 || dims[1] == 0:
-		return 0, nil, fmt.Errorf("dimensions %d, must be rows and sources", dims)
+		return 0, nil, fmt.Errorf("dimensions %d, must be rows and columns", dims)
 	case dims[0] > uint(most) || dims[1] > uint(most)/dims[0]:
 		return 0, nil, fmt.Errorf("%d rows of %d numbers, at most %d numbers in all", dims[0], dims[1], most)
 	}

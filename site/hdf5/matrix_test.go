@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"gonum.org/v1/hdf5"
 
+	"evbench/builder"
 	"evbench/testing/expect"
 )
 
@@ -43,16 +45,26 @@ func TestReadMatrix(t *testing.T) {
 		dataset(t, MatrixName, []int64{1, 2, 3, 40_000, 5, 6}, 2, 3),
 		dataset(t, MatrixName, []float32{1, 2, 3, 40_000, 5, 6}, 2, 3),
 	} {
-		got, columns, err := ReadMatrix(path, 6)
+		got, columns, err := ReadMatrix(path, MatrixName, 6)
 		expect.True(t, err == nil && columns == 3 && slices.Equal(got, want), "%v in %d columns, %v", got, columns, err)
 	}
 	for _, tt := range []struct{ path, want string }{
 		{"none.h5", "no such file"},
 		{dataset(t, "other", []int64{1}, 1, 1), "no dataset /sizes"},
-		{dataset(t, MatrixName, []int64{1, 2}, 2), "dimensions [2], must be rows and sources"},
+		{dataset(t, MatrixName, []int64{1, 2}, 2), "dimensions [2], must be rows and columns"},
 		{dataset(t, MatrixName, []int64{1, 2, 3, 4, 5, 6, 7}, 7, 1), "7 rows of 1 numbers, at most 6 numbers in all"},
 		{dataset(t, MatrixName, []string{"1"}, 1, 1), "holds no numbers"},
 	} {
-		expect.Error(t, expect.Err2(ReadMatrix(tt.path, 6)), tt.want)
+		expect.Error(t, expect.Err2(ReadMatrix(tt.path, MatrixName, 6)), tt.want)
 	}
+}
+
+func TestReadTrace(t *testing.T) {
+	servers := func(source string) int { return slices.Index([]string{"0", "1"}, source) }
+	text := expect.Value(ReadTrace(dataset(t, TraceName, []float64{1.5e9, 0, 2e6, 1.5e9, 1, 7, 1.5e9 + .25, 1, 9}, 3, 3)))(t)
+	got := expect.Value(builder.ReadTrace(text, 2, builder.MaxTable, servers))(t)
+	expect.Equal(t, got.Times, []time.Duration{0, 250 * time.Millisecond}, "times")
+	expect.Equal(t, got.Table, []uint32{2e6, 7, 0, 9}, "bytes")
+	expect.Error(t, expect.Err(ReadTrace(dataset(t, TraceName, []int64{1, 2}, 1, 2))), "/trace: 2 columns; there are time,source,bytes")
+	expect.Error(t, expect.Err(ReadTrace(dataset(t, MatrixName, []int64{1}, 1, 1))), "no dataset /trace")
 }

@@ -1,8 +1,11 @@
 package hdf5
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"math"
+	"strconv"
 
 	"evbench/builder"
 )
@@ -10,7 +13,7 @@ import (
 // ReadSizes reads the sizes of fragments in the dataset MatrixName: rows of bytes by source, of so
 // many servers.
 func ReadSizes(name string, servers int) ([]uint32, error) {
-	numbers, columns, err := ReadMatrix(name, builder.MaxTable)
+	numbers, columns, err := ReadMatrix(name, MatrixName, builder.MaxTable)
 	if err != nil {
 		return nil, err // names the file
 	}
@@ -19,6 +22,23 @@ func ReadSizes(name string, servers int) ([]uint32, error) {
 		return nil, fmt.Errorf("%s: /%s: %w", name, MatrixName, err)
 	}
 	return out, nil
+}
+
+// ReadTrace reads the dataset TraceName: a row of time, source by position, and bytes for each fragment, as the text that
+// builder.ReadTrace takes, in which row n is line n+1.
+func ReadTrace(name string) (io.Reader, error) {
+	numbers, columns, err := ReadMatrix(name, TraceName, 3*builder.MaxTable)
+	if err != nil {
+		return nil, err // names the file
+	}
+	if columns != 3 {
+		return nil, fmt.Errorf("%s: /%s: %d columns; there are time,source,bytes", name, TraceName, columns)
+	}
+	text := []byte("time,source,bytes")
+	for i, x := range numbers {
+		text = strconv.AppendFloat(append(text, "\n,,"[i%3]), x, 'f', -1, 64)
+	}
+	return bytes.NewReader(text), nil
 }
 
 func sizesOf(numbers []float64, columns, servers int) ([]uint32, error) {

@@ -32,4 +32,4 @@ func (*Rows) Close() {}
 func Read(string) (*results.Run, error) { return nil, ErrNotBuilt }
 
 // ReadMatrix reads a dataset of two dimensions.
-func ReadMatrix(string, int) ([]float64, int, error) { return nil, 0, ErrNotBuilt }
+func ReadMatrix(string, string, int) ([]float64, int, error) { return nil, 0, ErrNotBuilt }

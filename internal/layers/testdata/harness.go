@@ -32,7 +32,7 @@ var kinds = open.Kinds{scenario.Lab: open.Lab(nil), scenario.Hosts: {Open: func(
 }}}
 
 func run(ctx context.Context, name, dir string) error {
-	s, err := scenario.ReadFile(name, scenario.Files{HDF5: hdf5.ReadSizes})
+	s, err := scenario.ReadFile(name, scenario.Files{HDF5: hdf5.ReadSizes, HDF5Trace: hdf5.ReadTrace})
 	if err != nil {
 		return err
 	}
