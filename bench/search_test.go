@@ -19,7 +19,7 @@ import (
 const (
 	rated    = "topology: FT(2;2,2)\nfabric: {kind: hosts, rate: 33Mbit/s}\nevent: {fragment: 4KiB}\nduration: 1s\ninterval: 1s\n"
 	fourIn3  = 4e9 / float64(3*linkTime)
-	twoCases = "cases: [{name: shift, load: {rate: 10%, buffer: 64KiB}}, {name: dead, schedule: fors, failures: [leaf0-spine0], load: {rate: 10%, buffer: 64KiB}}]\n"
+	twoCases = "cases: [{name: shift, load: {rate: 10%, buffer: 64KiB}}, {name: dead, schedule: fors, failures: [leaf0-spine0], load: {rate: 10%, buffer: 64KiB}}, {name: more, schedule: fors, failures: [leaf0-spine0], load: {rate: 30%, buffer: 64KiB}}]\n"
 )
 
 // search runs a search in virtual time, until it has begun stop measurements; 0: to its end.
@@ -47,7 +47,8 @@ func search(t *testing.T, text string, of bench.Search, stop int) (sum results.S
 	return sum, sink
 }
 
-// A search finds what the network carries, each of its steps is a case with its plan, and nothing else is searched.
+// A search finds what the network carries, each of its steps is a case with its plan, and nothing else is searched: cases that
+// differ in their rates alone are one.
 func TestSearch(t *testing.T) {
 	sum, _ := search(t, rated+twoCases, bench.Search{}, 0)
 	expect.MustTrue(t, len(sum.Found) == 2, "%+v", sum.Found)

@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -188,10 +189,11 @@ func (s *Scenario) Full() float64 {
 }
 
 // SearchRates has each case offered what the healthy network carries, or the rate of the case where that is not known,
-// for a search for the rate that it takes. There is no control: nothing is held against it.
+// for a search for the rate that it takes. There is no control: nothing is held against it. Of cases that only their rates
+// told apart the first is left.
 func (s *Scenario) SearchRates() error {
 	s.Control, s.Answer = false, nil
-	return s.each(func(c *Case) error {
+	err := s.each(func(c *Case) error {
 		switch {
 		case c.Load.Arrival == load.Traced:
 			return errors.New("--find-rate: a trace has its own rate; write a rate")
@@ -206,6 +208,18 @@ func (s *Scenario) SearchRates() error {
 		}
 		return nil
 	})
+	var alone []Case
+	for _, c := range s.Cases {
+		same := func(o Case) bool {
+			o.Name = c.Name
+			return reflect.DeepEqual(o, c)
+		}
+		if !slices.ContainsFunc(alone, same) {
+			alone = append(alone, c)
+		}
+	}
+	s.Cases = alone
+	return err
 }
 
 // Offers is the rate of events that a case is offered, of all servers together, and as a share of what the healthy
