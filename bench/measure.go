@@ -36,6 +36,7 @@ type measurement struct {
 	counterErr error               // of reading them
 }
 
+// backWithin is how long a slice waits for servers that are back: a lab starts a killed one again after 1 s.
 const backWithin = 2 * time.Second
 
 // measure runs the case on the workers, plays its timed failures in parallel, and reads counters

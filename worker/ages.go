@@ -70,9 +70,7 @@ func (a *ages) built(event uint64, now time.Duration) {
 		return
 	}
 	x := a.of[event]
-	for i, part := range [load.PartCount]time.Duration{x.told - x.due, x.begun - x.told, x.came - x.begun, now - x.came} {
-		a.parts[i].Record(part)
-	}
+	a.parts.Record(x.due, x.told, x.begun, x.came, now)
 	a.latency.Record(now - x.due)
 	add(&a.meter.aged, 1)
 	a.meter.latency.Store(a.meter.latency.Load() + int64(now-x.due))

@@ -75,6 +75,13 @@ func NewParts() (p Parts) {
 	return p
 }
 
+// Record adds an event that happened, was told to its builder, begun, complete and built at these times.
+func (p Parts) Record(due, told, begun, came, built time.Duration) {
+	for i, part := range [PartCount]time.Duration{told - due, begun - told, came - begun, built - came} {
+		p[i].Record(part)
+	}
+}
+
 // PartTimes are the quantiles of Parts and the means, which add up to the mean latency.
 type PartTimes struct {
 	Buffer  Part `json:"buffer" unit:"s"`

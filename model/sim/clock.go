@@ -98,12 +98,10 @@ func (c *clocked) built(exchange, server int, begun, came, now float64) {
 func (c *clocked) count(i, server int, told, begun, came, now float64) {
 	c.run(now)
 	c.done[server]++
-	due := c.stamps[i].Seconds()
-	for k, part := range [load.PartCount]float64{told - due, begun - told, came - begun, now - came} {
-		c.account.Parts[k].Record(seconds(part))
-	}
-	c.account.Waited.Record(seconds(begun - due))
-	c.account.Latency.Record(seconds(now - due))
+	due := c.stamps[i]
+	c.account.Parts.Record(due, seconds(told), seconds(begun), seconds(came), seconds(now))
+	c.account.Waited.Record(seconds(begun) - due)
+	c.account.Latency.Record(seconds(now) - due)
 }
 
 // offered is what became of all events; nil without a clock.
