@@ -49,7 +49,7 @@ var pure = strings.Fields(`
 	topology scheduler scheduler/schedules scheduler/order scheduler/balance scheduler/pods scheduler/repair scheduler/internal/fattree scheduler/internal/slots scheduler/internal/split
 	scheduler/internal/phases scheduler/internal/paths scheduler/internal/traffic routing plan plan/promise plan/best scheduler/judge builder builder/load builder/modes barrier transport results failover
 	site/osmlog site/network site/lft site/engines site/engines/opensm site/engines/closed site/engines/minmax
-	view/trace view/compare view/figure view/html
+	view/trace view/compare view/figure view/html view/parts
 	model/maxmin model/order model/sizes model/credit model/sim
 	study/survey study/policy study/judge study/judge/foreign evidence/papers evidence/tables evidence/loadcurve`)
 
@@ -222,7 +222,7 @@ var escaping = []struct {
 	{"control sequences: internal/show has Paint and Writer", ".go", regexp.MustCompile(`"[^"\n]*\\(x1b|033|e|u001b)`),
 		[]string{"internal/show/writer.go", "internal/show/colour.go", "view/live/terminal.go"}},
 	{"a writer of CSV: internal/show has WriteCSV and AppendCell", ".go", regexp.MustCompile(`\bcsv\.NewWriter\b`), nil},
-	{"text as HTML: view/html has html and inline", ".go", regexp.MustCompile(`\btemplate\.(HTML|JS|CSS|URL|HTMLAttr)\(`), []string{"view/html/tree.go", "view/html/run.go", "view/html/html.go", "view/live/parts.go"}},
+	{"text as HTML: view/parts has escaped, view/html inline", ".go", regexp.MustCompile(`\btemplate\.(HTML|JS|CSS|URL|HTMLAttr)\(`), []string{"view/parts/parts.go", "view/parts/drawing.go", "view/html/tree.go", "view/html/run.go", "view/html/html.go", "view/live/parts.go"}},
 	{"a line on stderr: reason.c has say", ".c", regexp.MustCompile(`\b(fprintf\(stderr|perror\(|fputs\([^;]*stderr)`), []string{"site/wrapped/c/reason.c"}},
 }
 

@@ -20,7 +20,7 @@ import (
 	"evbench/site/network"
 	"evbench/study/judge/foreign"
 	"evbench/topology"
-	"evbench/view/figure"
+	"evbench/view/parts"
 )
 
 // Schema names the form of the JSON document.
@@ -95,7 +95,7 @@ type Verdict struct {
 	good     Thresholds
 	flags    []string // of Input
 	again    []string
-	drawing  *figure.Cables // nil: notDrawn says why
+	drawing  *parts.Cables // nil: notDrawn says why
 	notDrawn error
 }
 

@@ -15,6 +15,7 @@ import (
 	"evbench/topology"
 	"evbench/view/figure"
 	"evbench/view/html"
+	"evbench/view/parts"
 )
 
 // WritePage writes the verdict as one HTML page: the answer, the deciding part, the network with
@@ -138,21 +139,21 @@ func (v *Verdict) tablesPart() html.Part {
 
 // drawing returns the network by levels, with the dead cables between its switches, too. A network
 // without levels is an error.
-func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (*figure.Cables, error) {
+func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (*parts.Cables, error) {
 	levels, err := network.Ranks(f.whole, roots)
 	if err != nil {
 		return nil, err
 	}
-	d := &figure.Cables{Unit: v.unit, Hosts: "hosts"}
-	at := make([]figure.Place, f.whole.Nodes())
+	d := &parts.Cables{Unit: v.unit, Hosts: "hosts"}
+	at := make([]parts.Place, f.whole.Nodes())
 	for i := range f.whole.Switches() {
 		s := f.whole.Switch(i)
 		level := max(0, levels[s]-1)
 		for len(d.Levels) <= level {
 			d.Levels = append(d.Levels, nil)
 		}
-		at[s] = figure.Place{Level: level, Index: len(d.Levels[level])}
-		d.Levels[level] = append(d.Levels[level], figure.Switch{Name: f.name(s)})
+		at[s] = parts.Place{Level: level, Index: len(d.Levels[level])}
+		d.Levels[level] = append(d.Levels[level], parts.Switch{Name: f.name(s)})
 	}
 	named := cmp.Or(v.Pairs, &Pairs{})
 	f.drawHosts(d, at, named.named)
@@ -167,7 +168,7 @@ func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (
 		if levels[c.A.Node] > levels[c.B.Node] {
 			c.A, c.B = c.B, c.A
 		}
-		k := figure.Cable{
+		k := parts.Cable{
 			Low: at[c.A.Node], High: at[c.B.Node], Up: float64(routes[c.A]), Down: float64(routes[c.B]), Slow: f.slow[c.A] > 0,
 			Dead: c.A.Port == 0 || !f.net.Has(c), Deciding: deciding[c.A] || deciding[c.B],
 			NamedUp: named.ends[c.A], NamedDown: named.ends[c.B],
@@ -189,13 +190,13 @@ func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (
 		d.Most = max(d.Most, k.Up, k.Down)
 		d.Cables = append(d.Cables, k)
 	}
-	slices.SortStableFunc(d.Cables, func(a, b figure.Cable) int { return cmp.Or(a.Low.Compare(b.Low), a.High.Compare(b.High)) })
+	slices.SortStableFunc(d.Cables, func(a, b parts.Cable) int { return cmp.Or(a.Low.Compare(b.Low), a.High.Compare(b.High)) })
 	d.Words = strings.Replace(drawingWords(d.Cables, v.Tables != nil), "more routes", "more "+v.unit, 1)
 	return d, nil
 }
 
 // drawHosts adds the hosts of the job to their switches, and marks those that are named.
-func (f *fabric) drawHosts(d *figure.Cables, at []figure.Place, named map[string]int) {
+func (f *fabric) drawHosts(d *parts.Cables, at []parts.Place, named map[string]int) {
 	for _, h := range f.hosts.Nodes {
 		p := at[f.net.Leaf(h).Node]
 		leaf := &d.Levels[p.Level][p.Index]
@@ -229,7 +230,7 @@ func (f *fabric) cable(l topology.Link) network.Cable {
 	return network.Cable{A: network.End{Node: f.places.Node(low.Switch)}, B: network.End{Node: f.places.Node(high.Switch)}}
 }
 
-func drawingWords(cables []figure.Cable, routes bool) string {
+func drawingWords(cables []parts.Cable, routes bool) string {
 	dead, slow, deciding := 0, 0, 0
 	for _, k := range cables {
 		if k.Dead {

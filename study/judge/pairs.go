@@ -38,7 +38,7 @@ type Pairs struct {
 	Above   int     `json:"above_link_rate,omitempty"`
 	Fastest float64 `json:"fastest_of_link_rate,omitempty"`
 
-	named  map[string]int      // the hosts that Causes name, as in figure.Switch
+	named  map[string]int      // the hosts that Causes name, as in parts.Switch
 	ends   map[network.End]int // the links, by port
 	matrix []float64           // rates by host of the job, [src·n + dst] in bit/s, NaN: none
 }

@@ -8,6 +8,7 @@ import (
 	"evbench/report"
 	"evbench/results"
 	"evbench/view/html"
+	"evbench/view/parts"
 )
 
 // The words for a change.
@@ -26,9 +27,7 @@ func Beside(base, other html.Input) html.Difference {
 	var d html.Difference
 	a, b := base.Source.Run, other.Source.Run
 	refused := slices.DeleteFunc(Differences(a, b), func(x Difference) bool { return x.Noted })
-	kindA, _ := html.Kind(a)
-	kindB, _ := html.Kind(b)
-	alikeMade := kindA == kindB && len(refused) == 0
+	alikeMade := parts.KindOf(a).Word == parts.KindOf(b).Word && len(refused) == 0
 	if !alikeMade {
 		d.Notes = append(d.Notes, notAlike(refused))
 	}

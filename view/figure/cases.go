@@ -10,6 +10,7 @@ import (
 
 	"evbench/internal/lists"
 	"evbench/results"
+	"evbench/view/parts"
 )
 
 // wide is the width of a drawing that has all cases.
@@ -44,7 +45,7 @@ func (r caseRows) panel() []Panel {
 }
 
 func efficiency(s Source, f *Figure) {
-	how := s.How()
+	how := parts.How(s.Run)
 	f.Title = "Predicted and " + how + " efficiency"
 	f.Caption = "Efficiency is ideal time / time: 1 is a network in which every server receives at the rate of its link all the time. " +
 		"Circles are predictions, made before the run; filled squares are " + how + "."

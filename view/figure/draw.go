@@ -267,19 +267,6 @@ func figuresOf(x float64) string {
 	return fmt.Sprintf("%.3g", x)
 }
 
-// How is the origin of a run's figures, in one word: measured, emulated, simulated, modelled.
-func (s Source) How() string {
-	switch f := s.Run.Manifest.Fabric; {
-	case f.Kind == "emulate":
-		return "emulated"
-	case strings.HasPrefix(f.Kind, "sim"):
-		return "simulated"
-	case f.Model && f.Kind != "lab" && f.Kind != "hosts":
-		return "modelled"
-	}
-	return "measured"
-}
-
 // beyond says why rates of some intervals exceed the link rate, if any do.
 func (s Source) beyond(most float64) string {
 	limit := s.linkLimit()

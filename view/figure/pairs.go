@@ -18,6 +18,7 @@ import (
 	"evbench/results"
 	"evbench/scheduler"
 	"evbench/topology"
+	"evbench/view/parts"
 )
 
 // A grid has a value for each ordered pair of servers; NaN for none.
@@ -105,7 +106,7 @@ func measuredPairs(list []results.PairCount) *grid {
 // plannedPairs returns the share of a link for each message of a plan, nil where
 // its paths are not known.
 func plannedPairs(p *plan.Plan) *grid {
-	loads := LoadsOf(p)
+	loads := parts.LoadsOf(p)
 	if loads == nil {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"evbench/testing/expect"
 	"evbench/view/figure"
 	"evbench/view/html"
+	"evbench/view/parts"
 )
 
 func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
@@ -77,11 +78,11 @@ func TestBrowserSlider(t *testing.T) {
 func TestBrowserUnpacks(t *testing.T) {
 	s := Small(t)
 	b := open(t, write(t, input(s)))
-	loads := s.Trees()[1].Loads
+	loads := parts.Trees(s.Run, s.Plans)[1].Loads
 	for phase := range loads.Phases {
 		var want []string
 		for w, n := range loads.Phase(phase) {
-			if link := s.Trees()[1].Tree; link.Alive(w/2/link.Spines(), w/2%link.Spines()) {
+			if link := parts.Trees(s.Run, s.Plans)[1].Tree; link.Alive(w/2/link.Spines(), w/2%link.Spines()) {
 				want = append(want, fmt.Sprintf("l%d", n))
 			}
 		}

@@ -1,5 +1,7 @@
 package html
 
+import "evbench/view/parts"
+
 // A Difference compares a run with the first of a page, case by case. Who makes the page hands in what does: see Write.
 type Difference struct {
 	Text   string // what is to be said of it in a line
@@ -28,7 +30,7 @@ type Pair struct {
 func differencesOf(runs []Input, beside func(base, other Input) Difference) (out []Difference) {
 	for i := 1; i < len(runs) && beside != nil; i++ {
 		d := beside(runs[0], runs[i])
-		d.Base, d.Other, d.OtherID = runs[0].Name, runs[i].Name, runID(i)
+		d.Base, d.Other, d.OtherID = runs[0].Name, runs[i].Name, parts.RunID(i)
 		out = append(out, d)
 	}
 	return out

@@ -18,6 +18,7 @@ import (
 	"evbench/results"
 	"evbench/testing/expect"
 	"evbench/view/figure"
+	"evbench/view/parts"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -138,7 +139,7 @@ func TestLoadsAddUp(t *testing.T) {
 	for name, p := range plans {
 		want, _ := p.Loads(func(_, _ int) float64 { return 1 })
 		most := 0
-		l := figure.LoadsOf(p)
+		l := parts.LoadsOf(p)
 		for w, got := range l.Totals() {
 			expect.MustTrue(t, got == want[w], "%s: wire %d has %v messages, the plan counts %v", name, w, got, want[w])
 		}
@@ -155,7 +156,7 @@ func TestLoadsAddUp(t *testing.T) {
 func TestTreeWithoutPlan(t *testing.T) {
 	s := Small(t)
 	s.Run.Summary.Cases[2].Failures = []string{"leaf2-spine1", "leaf1-spine0 at 700ms for 1s", "no such link"}
-	x := s.Trees()[2]
+	x := parts.Trees(s.Run, s.Plans)[2]
 	dead := x.Tree.DownNames()
 	expect.True(t, len(dead) == 1 && dead[0] == "leaf2-spine1" && len(x.Timed) == 1 && x.Known() && x.Loads == nil,
 		"dead %v, timed %v, loads %v", dead, x.Timed, x.Loads)

@@ -25,6 +25,7 @@ import (
 	"evbench/report"
 	"evbench/results"
 	"evbench/view/figure"
+	"evbench/view/parts"
 )
 
 // An Input is one run.
@@ -37,30 +38,28 @@ type Input struct {
 var (
 	//go:embed page.html
 	pageText string
-	//go:embed style.css
-	styleText string
 	//go:embed page.js
 	scriptText string
 )
 
 // pageTemplate holds the templates of pages of results and of documents.
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	page := template.Must(template.New("page").Funcs(templateFuncs).Parse(pageText))
+	page := template.Must(parts.Templates().Funcs(templateFuncs).Parse(pageText))
 	template.Must(page.New("document").Parse(documentText))
 	return page
 })
 
 var templateFuncs = template.FuncMap{
-	"unbroken": unbroken.Replace,
+	"unbroken": parts.Unbroken.Replace,
 	"words":    func(s ...string) string { return strings.TrimSpace(strings.Join(s, " ")) },
 	"join":     func(s []string) string { return strings.Join(s, ", ") },
 	"share":    report.Share,
 	"phases":   func(n, bound int) string { return report.Phases(n, bound).Text },
-	"clock":    clock,
+	"clock":    parts.Clock,
 	"class": func(head string) string {
 		return map[string]string{results.Wrong: "bad", results.Unresolved: "open"}[head]
 	},
-	"tree":   func(p Part) treeView { return drawing{p.Cables, 250}.view(p.Title) },
+	"tree":   func(p Part) parts.Drawing { return parts.Draw(p.Cables, 250, p.Title) },
 	"panels": func(f *figure.Figure) ([]panelView, error) { return draw(f, 0) },
 }
 
@@ -71,7 +70,7 @@ type page struct {
 	Several bool // more than one run
 	Mixed   string
 	Columns []report.Column
-	Rows    []row
+	Rows    []parts.Row
 	Count   string
 	Legend  string
 	Runs    []runView
@@ -89,7 +88,7 @@ type part struct {
 // Write writes the page of one run or several. beside compares another run with the first; nil: they are not compared.
 func Write(w io.Writer, runs []Input, beside func(base, other Input) Difference) error {
 	p := page{
-		Style: template.CSS(styleText), Script: template.JS(scriptText),
+		Style: parts.Style(), Script: template.JS(scriptText),
 		Several: len(runs) > 1, Mixed: mixed(runs), Runs: make([]runView, len(runs)),
 	}
 	p.Title = title(runs)
@@ -97,12 +96,12 @@ func Write(w io.Writer, runs []Input, beside func(base, other Input) Difference)
 	for _, in := range runs {
 		cases = append(cases, in.Source.Run.Summary.Cases...)
 	}
-	p.Columns, p.Legend = report.Columns(cases, howOf(runs)), legendOf(cases)
+	p.Columns, p.Legend = report.Columns(cases, howOf(runs)), parts.Legend(cases)
 	runs = oneScale(runs)
 	for i, in := range runs {
-		p.Rows = append(p.Rows, rowsOf(i, in, p.Columns)...)
+		p.Rows = append(p.Rows, parts.Rows(i, in.Name, in.Source.Run, p.Columns)...)
 	}
-	p.Count = verdictLine(p.Rows)
+	p.Count = parts.Count(p.Rows)
 	var errs []error
 	for i, in := range runs {
 		view, err := viewOf(i, in)
@@ -122,7 +121,7 @@ func Write(w io.Writer, runs []Input, beside func(base, other Input) Difference)
 func howOf(runs []Input) string {
 	how := ""
 	for i, in := range runs {
-		switch h := in.Source.How(); {
+		switch h := parts.How(in.Source.Run); {
 		case i == 0:
 			how = h
 		case h != how:
@@ -181,7 +180,7 @@ func title(runs []Input) string {
 
 type runView struct {
 	ID, Name, Path string
-	Kind           kind
+	Kind           parts.Kind
 	Answer, Lead   string
 	Incomplete     bool
 	Notes, Why     []string
@@ -195,9 +194,9 @@ type runView struct {
 type figureView struct {
 	ID, Name, Title, Caption, Missing string
 	Run                               string // the path of the run
-	Kind                              kind
+	Kind                              parts.Kind
 	Panels                            []panelView
-	Trees                             []treeView
+	Trees                             []parts.Drawing
 	Plain                             []string // what drawings would say in which nothing differs
 	// Heads, Rows and Legend are a table below the drawings.
 	Heads  []string
@@ -218,7 +217,7 @@ func (f *figureView) list(all []results.Failover) {
 
 type panelView struct {
 	Title, Label, Says string
-	Case               string // see row
+	Case               string // see parts.Row
 	Cells              string // for the script: see packCells
 	Wide               bool
 	SVG, Slim          template.HTML // Slim: for small screens, where there is one
@@ -238,7 +237,7 @@ func viewOf(index int, in Input) (runView, error) {
 		if err != nil {
 			return v, err
 		}
-		fv := figureView{ID: v.ID + "-" + name, Name: name, Title: f.Title, Caption: unbroken.Replace(f.Caption), Missing: f.Missing}
+		fv := figureView{ID: v.ID + "-" + name, Name: name, Title: f.Title, Caption: parts.Unbroken.Replace(f.Caption), Missing: f.Missing}
 		fv.Plain = plain(f)
 		if fv.Panels, err = draw(f, index); err != nil {
 			return v, err
@@ -265,7 +264,7 @@ func plain(f *figure.Figure) []string {
 		return p.Plain
 	})
 	return lists.Map(said, func(text string) string {
-		return fmt.Sprintf("Not drawn, since nothing differs: %s: %s", strings.Join(titles[text], "; "), unbroken.Replace(text))
+		return fmt.Sprintf("Not drawn, since nothing differs: %s: %s", strings.Join(titles[text], "; "), parts.Unbroken.Replace(text))
 	})
 }
 
@@ -279,19 +278,11 @@ func draw(f *figure.Figure, index int) ([]panelView, error) {
 			label += ": " + p.Title
 		}
 		out[i] = panelView{
-			Title: p.Title, Label: label, Says: unbroken.Replace(p.Says), Case: caseID(index, p.Case), Cells: packCells(p.Cells), Wide: p.Case < 0, SVG: inline(svg), Slim: inline(slim),
+			Title: p.Title, Label: label, Says: parts.Unbroken.Replace(p.Says), Case: parts.CaseID(index, p.Case), Cells: packCells(p.Cells), Wide: p.Case < 0, SVG: inline(svg), Slim: inline(slim),
 		}
 		errs[i] = err
 	})
 	return out, errors.Join(errs...)
-}
-
-// caseID names a case of a run for the script, "" where a drawing has all cases.
-func caseID(run, index int) string {
-	if index < 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s-%d", runID(run), index)
 }
 
 // packCells writes the squares of a map for the script: the unit, the greatest number, the servers,

@@ -19,6 +19,7 @@ import (
 	"evbench/view/compare"
 	"evbench/view/figure"
 	"evbench/view/html"
+	"evbench/view/parts"
 )
 
 // write returns the page of runs. With EVBENCH_PAGES set it is kept there for
@@ -237,15 +238,15 @@ func TestSlowIsDrawn(t *testing.T) {
 // document has all that a part can have; names need escapes.
 func document(t *testing.T) string {
 	t.Helper()
-	c := &figure.Cables{
+	c := &parts.Cables{
 		Words: "words", Unit: "routes", Most: 9,
-		Levels: [][]figure.Switch{{{Name: "leaf<0>", Hosts: 40}, {Name: "leaf1", Hosts: 2}}, {{Name: "a switch with a name too long for its box in a drawing"}, {Name: "spine1"}}},
-		Cables: []figure.Cable{
-			{High: figure.Place{Level: 1}, Title: "leaf<0>-spine0: dead", Dead: true},
-			{High: figure.Place{Level: 1, Index: 1}, Title: "leaf<0>-spine1: 9 routes up", Up: 9, Down: 3, Deciding: true},
-			{Low: figure.Place{Index: 1}, High: figure.Place{Level: 1}, Title: "leaf1-spine0: slow", Up: 1, Down: 1, Slow: true},
-			{Low: figure.Place{Index: 1}, High: figure.Place{Level: 1, Index: 1}, Title: "leaf1-spine1: 2", Up: 2, Down: 2},
-			{Low: figure.Place{Index: 1}, High: figure.Place{Level: 1, Index: 1}, Title: "leaf1-spine1: twin", Up: 2, Down: 2},
+		Levels: [][]parts.Switch{{{Name: "leaf<0>", Hosts: 40}, {Name: "leaf1", Hosts: 2}}, {{Name: "a switch with a name too long for its box in a drawing"}, {Name: "spine1"}}},
+		Cables: []parts.Cable{
+			{High: parts.Place{Level: 1}, Title: "leaf<0>-spine0: dead", Dead: true},
+			{High: parts.Place{Level: 1, Index: 1}, Title: "leaf<0>-spine1: 9 routes up", Up: 9, Down: 3, Deciding: true},
+			{Low: parts.Place{Index: 1}, High: parts.Place{Level: 1}, Title: "leaf1-spine0: slow", Up: 1, Down: 1, Slow: true},
+			{Low: parts.Place{Index: 1}, High: parts.Place{Level: 1, Index: 1}, Title: "leaf1-spine1: 2", Up: 2, Down: 2},
+			{Low: parts.Place{Index: 1}, High: parts.Place{Level: 1, Index: 1}, Title: "leaf1-spine1: twin", Up: 2, Down: 2},
 		},
 	}
 	var b strings.Builder

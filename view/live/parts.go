@@ -20,8 +20,7 @@ import (
 	"evbench/report"
 	"evbench/results"
 	"evbench/topology"
-	"evbench/view/figure"
-	"evbench/view/html"
+	"evbench/view/parts"
 )
 
 type part struct {
@@ -104,7 +103,7 @@ func drawPart(id string, s *State, note string) (template.HTML, error) {
 		if len(s.Summary.Cases) == 0 {
 			return executed("none", "No slice has been measured yet.")
 		}
-		table, legend, err := html.Verdict(runOf(s))
+		table, legend, err := parts.Verdict(runOf(s))
 		if err != nil {
 			return "", err
 		}
@@ -147,8 +146,8 @@ func whereOf(s *State, note string) whereView {
 	v := whereView{Text: Where(s), Left: LeftText(s), Case: s.Last.Case, Spark: sparkOf(s), Ended: s.Ended, Note: note}
 	if s.Manifest != nil {
 		run := runOf(s)
-		v.Name, v.Lead = s.Manifest.Name, html.Lead(run)
-		v.Kind, v.KindText = html.Kind(run)
+		kind := parts.KindOf(run)
+		v.Name, v.Lead, v.Kind, v.KindText = s.Manifest.Name, parts.Lead(run), kind.Word, kind.Text
 	}
 	if left, _ := s.Left(); s.Took()+left > 0 {
 		v.Share = float64(s.Took()) / float64(s.Took()+left)
@@ -281,10 +280,10 @@ func drawTree(s *State, c *bench.Planned) (template.HTML, error) {
 		Dead []string
 		SVG  template.HTML
 	}{Case: c.Name, Dead: p.Tree.LinkNames(dead)}
-	if figure.Draws(p) {
+	if parts.Draws(p) {
 		x, err := caseTree(s, c, p, dead)
 		if err == nil {
-			v.SVG, err = html.Tree(fmt.Sprintf("links-%x", sha256.Sum256([]byte(c.Name)))[:14], c.Name, x)
+			v.SVG, err = parts.Tree(fmt.Sprintf("links-%x", sha256.Sum256([]byte(c.Name)))[:14], c.Name, x)
 		}
 		if err != nil {
 			return "", err
@@ -293,10 +292,10 @@ func drawTree(s *State, c *bench.Planned) (template.HTML, error) {
 	return executed("tree", v)
 }
 
-func caseTree(s *State, c *bench.Planned, p *plan.Plan, dead []topology.Link) (*figure.CaseTree, error) {
-	source := figure.Source{Run: &results.Run{Links: s.Links[c.Name]}, Plans: map[string]*plan.Plan{c.Name: p}}
-	source.Run.Summary.Cases = []results.Case{{Name: c.Name, Failures: c.FailureTexts(p.Tree)}}
-	x := source.Trees()[0]
+func caseTree(s *State, c *bench.Planned, p *plan.Plan, dead []topology.Link) (*parts.CaseTree, error) {
+	run := &results.Run{Links: s.Links[c.Name]}
+	run.Summary.Cases = []results.Case{{Name: c.Name, Failures: c.FailureTexts(p.Tree)}}
+	x := parts.Trees(run, map[string]*plan.Plan{c.Name: p})[0]
 	tree, err := p.Tree.Healthy().Without(dead...)
 	if err != nil {
 		return nil, err
@@ -345,9 +344,9 @@ type pageView struct {
 	Trees  []part
 }
 
-func viewOf(parts []part) pageView {
-	v := pageView{Style: html.Style() + template.CSS(styleText), Script: template.JS(scriptText), Fixed: map[string]part{}}
-	for _, p := range parts {
+func viewOf(all []part) pageView {
+	v := pageView{Style: parts.Style() + template.CSS(styleText), Script: template.JS(scriptText), Fixed: map[string]part{}}
+	for _, p := range all {
 		if strings.HasPrefix(p.ID, treePart("")) {
 			v.Trees = append(v.Trees, p)
 		} else {

@@ -1,14 +1,10 @@
-package figure
+package parts
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"evbench/internal/lists"
 	"evbench/internal/show"
@@ -186,47 +182,4 @@ func (x *CaseTree) title(l topology.Link, totals []float64) string {
 		text += " dies " + when + ";"
 	}
 	return strings.TrimSuffix(text, ";")
-}
-
-// paint draws on a canvas, with a number below a switch in place of dots for hosts.
-func (d *Cables) paint(c draw.Canvas) {
-	place := func(of Place, beside int) vg.Point {
-		x, y := d.At(of)
-		return vg.Point{X: c.X(x) + vg.Length(3*beside), Y: c.Y(0.12 + 0.78*y)}
-	}
-	between := func(a, b vg.Point, share vg.Length) vg.Point {
-		return vg.Point{X: a.X + share*(b.X-a.X), Y: a.Y + share*(b.Y-a.Y)}
-	}
-	beside := d.Beside()
-	for i, k := range d.Cables {
-		a, b := place(k.Low, beside[i]), place(k.High, beside[i])
-		m := between(a, b, 0.5)
-		if k.Dead {
-			deadLink(c, a, b)
-			say(c, m, "%s", k.Title)
-			continue
-		}
-		half(c, a, m, k.Up/d.Most)
-		half(c, m, b, k.Down/d.Most)
-		for _, x := range []struct {
-			named    int
-			from, to vg.Point
-		}{{k.NamedUp, a, m}, {k.NamedDown, m, b}} {
-			if x.named > 0 {
-				c.StrokeLine2(line(vermilion, 2*vg.Length(x.named)-1), x.from.X, x.from.Y, x.to.X, x.to.Y)
-			}
-		}
-		say(c, between(a, b, 0.2), "%s", k.Title)
-	}
-	style := textStyle(smallSize-1, Ink)
-	style.XAlign, style.YAlign = draw.XCenter, draw.YTop
-	for level, list := range d.Levels {
-		for i, s := range list {
-			m := place(Place{level, i}, 0)
-			node(c, m, s.Name, i, len(list))
-			if s.Hosts > 0 {
-				c.FillText(style, vg.Point{X: m.X, Y: m.Y - 10}, strconv.Itoa(s.Hosts))
-			}
-		}
-	}
 }
