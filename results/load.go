@@ -106,22 +106,15 @@ type Away struct {
 }
 
 // Taken is the share of the offered events that were built.
-func (o Offered) Taken() float64 {
-	if o.Offered == 0 {
-		return 0
-	}
-	return float64(o.Complete) / float64(o.Offered)
-}
+func (o Offered) Taken() float64 { return float64(o.Complete) / float64(max(1, o.Offered)) }
 
 // Dead is the share of the time in which events find no room: that of the events refused. Of a clock without order it
 // is the share of the time for which the buffers are full; a periodic clock may find them full for longer, between two
 // of its events, and lose none.
-func (o Offered) Dead() float64 {
-	if o.Offered == 0 {
-		return 0
-	}
-	return float64(o.Refused) / float64(o.Offered)
-}
+func (o Offered) Dead() float64 { return float64(o.Refused) / float64(max(1, o.Offered)) }
+
+// Dead is that of an Offered, so far.
+func (b Buffers) Dead() float64 { return Offered{Offered: b.Offered, Refused: b.Refused}.Dead() }
 
 // loaded are the cases that a clock offers events.
 func (r *reading) loaded() (out []int) {

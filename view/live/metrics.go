@@ -195,7 +195,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 			gauge(buffers, float64(b.Waiting), under.Name, "waiting")
 			gauge(buffers, float64(b.Sending), under.Name, "sending")
 			gauge(buffers, float64(b.Free), under.Name, "free")
-			gauge(deadTime, float64(b.Refused)/float64(max(1, b.Offered)), under.Name)
+			gauge(deadTime, b.Dead(), under.Name)
 			gauge(latency, b.LatencySec, under.Name)
 		}
 		collectLinks(to, s)

@@ -199,7 +199,7 @@ func Where(s *State) string {
 		}
 		if b := e.Buffers; b != nil {
 			text += fmt.Sprintf("; buffers: %d waiting, %d sending, %d free; dead time %.2g %%, latency %.3g ms",
-				b.Waiting, b.Sending, b.Free, 100*float64(b.Refused)/float64(max(1, b.Offered)), 1e3*b.LatencySec)
+				b.Waiting, b.Sending, b.Free, 100*b.Dead(), 1e3*b.LatencySec)
 		}
 	case bench.Done:
 		text += ", " + outcome(e.Slice)
