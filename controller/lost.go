@@ -225,14 +225,23 @@ func (m *machine) stoodStill() bool {
 }
 
 // settle ends a part, in which ranks may have been lost. Events that need one of them are closed: those that it builds and, if it
-// sends fragments, all that have happened, as its buffer is gone. The others are built in the next part, from the buffers
-// of their sources. What a lost server has built is known from its own reports.
+// sends fragments, all that have happened, as its buffer is gone: each lacks those lost that send, and its builder. The
+// others are built in the next part, from the buffers of their sources. What a lost server has built is known from its own
+// reports.
 func (m *machine) settle(o *Outcome, lost []int) *earlier {
 	o.Assigned, o.Lost, o.Unfinished, o.Complete = o.Built, m.gaveUp(), 0, true
 	l := m.loading
 	reads := slices.ContainsFunc(lost, m.roles.Reads)
 	var again []time.Duration
-	whole, closed, lack := l.built, l.closed, uint64(0)
+	whole, closed, lacks := l.built, l.closed, make([]uint64, len(m.workers))
+	lack := func(builder int, events uint64) {
+		closed += events
+		for _, rank := range lost {
+			if rank == builder || m.roles.Reads(rank) {
+				lacks[rank] += events
+			}
+		}
+	}
 	for i, at := range l.out {
 		switch rank, f := m.fateOf(l.first + uint64(i)); {
 		case f == built:
@@ -240,22 +249,25 @@ func (m *machine) settle(o *Outcome, lost []int) *earlier {
 		case f == gaveUp:
 			closed++
 		case reads || slices.Contains(lost, rank):
-			closed++
-			lack++
+			lack(rank, 1)
 		default:
 			again = append(again, at)
 		}
 	}
-	dropped := l.trigger.Resume(again, reads)
-	o.Offered.Closed = closed + dropped
+	lack(wire.Idle, l.trigger.Resume(again, reads))
+	o.Offered.Closed = closed
 	if l.earlier != nil {
 		o.Offered.Closed += l.earlier.offered.Closed
 	}
-	if len(lost) > 0 {
-		first := &o.Servers[lost[0]]
-		first.Events += whole - min(whole, o.Events)
-		if lack += dropped; lack > 0 {
-			o.Offered.Absent[first.Server] += lack
+	more := whole - min(whole, o.Events) // than the others built
+	for _, rank := range lost {
+		w, s := &m.workers[rank], &o.Servers[rank]
+		if w.builds {
+			n := min(more, w.done-min(w.done, m.c.Warmup))
+			s.Events, more = s.Events+n, more-n
+		}
+		if lacks[rank] > 0 {
+			o.Offered.Absent[s.Server] += lacks[rank]
 		}
 	}
 	o.Events, o.Exchanges = whole, whole/l.events

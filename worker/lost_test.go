@@ -70,6 +70,33 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// Events lack each of the servers that are lost together, and what these built before counts as theirs.
+//
+//gate:race
+func TestLostTogether(t *testing.T) {
+	for _, mode := range []modes.Mode{modes.Sync, modes.Unsync, modes.FreeRunning} {
+		virtual(t, string(mode), func(t *testing.T) {
+			r := newRig(t, 5).start()
+			c := lasting(5, mode, 4*time.Second)
+			c.Load = load.Load{Rate: .5 * inMemory, GoesOn: true}
+			time.AfterFunc(2*time.Second, func() {
+				r.ctl.Lose(11)
+				r.ctl.Lose(13)
+			})
+			o := expect.Value(r.ctl.RunCase(t.Context(), c))(t)
+			x := o.Offered
+			expect.Equal(t, x.Accepted, o.Events+x.Closed, "accepted: built and closed")
+			expect.Equal(t, x.Absent, map[int]uint64{11: x.Closed, 13: x.Closed}, "of servers 11 and 13")
+			sum := uint64(0)
+			for _, s := range o.Servers {
+				sum += s.Events
+			}
+			expect.True(t, sum == o.Events && o.Servers[1].Events > 20 && o.Servers[3].Events > 20, "%d events: %+v", o.Events, o.Servers)
+			r.stop(1, 3)
+		})
+	}
+}
+
 // Without servers to build, or to read, nothing goes on; and a server may be lost before the clock begins.
 func TestLostAll(t *testing.T) {
 	virtual(t, "warm-up", func(t *testing.T) {
