@@ -234,13 +234,23 @@ func (s *session) join(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", ErrNotJoined, s.broken(ctx, err))
 }
 
+// clock is the clock of this worker in ns since 1970. Within a case it goes on evenly, whatever the machine's is set to.
+func (s *session) clock() int64 {
+	if s.job != nil {
+		if l := s.job.running.Load(); l != nil {
+			return l.base.UnixNano() + int64(l.now())
+		}
+	}
+	return time.Now().UnixNano()
+}
+
 // handle processes one message. Messages of a case that has ended here are out of date, not wrong.
 func (s *session) handle(ctx context.Context, m wire.Message) error {
 	switch m := m.(type) {
 	case wire.Ping:
 		pong := wire.Pong{Moves: s.moves(), Sent: m.Sent}
 		if m.Sent != 0 {
-			pong.Clock = time.Now().UnixNano()
+			pong.Clock = s.clock()
 		}
 		_ = s.o.Conn.Send(pong) // a controller that has gone may have left a Quit; else Receive fails
 	case wire.Probe:
