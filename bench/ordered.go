@@ -46,6 +46,9 @@ func (x Parts) prepareOrdered(s *scenario.Scenario, c scenario.Case, t *topology
 		return Planned{}, err
 	}
 	efficiency, err := x.predict(s, c, p)
+	if err == nil {
+		c.Load, efficiency, err = offered(s, c, efficiency)
+	}
 	return Planned{Case: c, Plan: p, Ordered: w, Orderer: x.Ordered, Prediction: results.Prediction{
 		Case: c.Name, Schedule: c.Schedule, Objective: string(s.Objective(c)), Routing: p.Routing, PlanHash: w.Hash(), Efficiency: efficiency, Made: time.Now().UTC(),
 	}}, err

@@ -72,27 +72,28 @@ func (p *pacer) extend(now time.Duration, slowest, fastest uint64) (until uint64
 	return until, false
 }
 
-// window is extend for exchanges that are granted in windows of at most most exchanges. It returns
-// the length of the next window, 0 if it is too early for one, and whether none is left.
-func (p *pacer) window(now time.Duration, slowest, fastest, most uint64) (count uint64, last bool) {
-	fastest = p.learn(now, slowest, fastest)
+// end is extend for exchanges that are granted in windows: the limit of all of them as far as it is known, and whether it
+// is. fastest becomes the progress of the fastest worker as far as it counts.
+func (p *pacer) end(now time.Duration, slowest uint64, fastest *uint64) (end uint64, last bool) {
+	*fastest = p.learn(now, slowest, *fastest)
 	left := p.duration - (now - p.began)
-	end := uint64(math.MaxUint64)
 	switch {
 	case p.exactly > 0:
-		end = p.warmup + p.exactly
+		return p.warmup + p.exactly, true
 	case left <= 0:
-		end = max(p.until, p.warmup+1) // at least one exchange is counted
+		return max(p.until, p.warmup+1), true // at least one exchange is counted
 	case p.each > 0: // as in extend
-		end = fastest + uint64(min(math.Ceil(float64(left)/float64(p.each)+0.25), farthest))
+		return *fastest + uint64(min(math.Ceil(float64(left)/float64(p.each)+0.25), farthest)), false
 	}
-	switch {
-	case p.until >= end:
-		return 0, p.exactly > 0 || left <= 0
-	case p.until >= fastest+max(ahead*most, p.count(low)):
-		return 0, false
+	return math.MaxUint64, false
+}
+
+// window is the length of the next window, of at most most exchanges and not beyond end; 0: it is too early for one.
+func (p *pacer) window(fastest, most, end uint64) uint64 {
+	if p.until >= min(end, fastest+max(ahead*most, p.count(low))) {
+		return 0
 	}
-	return min(most, end-p.until), false
+	return min(most, end-p.until)
 }
 
 // resume restarts at an exchange: grants beyond it are void.

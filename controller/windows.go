@@ -38,8 +38,12 @@ func (m *machine) grantWindow(now time.Duration, slowest, fastest uint64) {
 	if m.change != nil && m.quiet {
 		most = 1 // the first exchange on another plan completes earlier in a window of its own
 	}
-	count, last := m.pace.window(now, slowest, fastest, most)
-	if last {
+	end, last := m.pace.end(now, slowest, &fastest)
+	if m.loading != nil {
+		end, last = m.happened(now)
+	}
+	count := m.pace.window(fastest, most, end)
+	if last && m.pace.until >= end {
 		m.enter(now, draining)
 		m.drained(now)
 	} else if count > 0 {
@@ -75,7 +79,7 @@ func (m *machine) planned(now time.Duration, id int, windows []wire.Window, err 
 		w.Run, w.Epoch, w.From, w.Count, w.Quiet = m.run, m.epoch, p.from, p.count, p.quiet
 		m.send(rank, w)
 	}
-	m.broadcast(wire.Grant{Run: m.run, Until: m.pace.until})
+	m.grantUntil(m.pace.until)
 	switch {
 	case m.state == warming && m.pace.until < m.c.Warmup:
 		m.plan(min(m.c.Warmup-m.pace.until, uint64(m.c.Credits)))

@@ -153,10 +153,11 @@ func (d *document) load(at field, s *Scenario, c *Case) {
 
 // mayLoad says why a clock cannot offer events to a case.
 func (c *Case) mayLoad(s *Scenario) error {
+	scheduled := c.Mode != modes.Unsync
 	switch {
-	case c.Load.After > 0 && c.Mode != modes.Unsync && c.Mode != modes.Ordered:
+	case c.Load.After > 0 && scheduled:
 		return fmt.Errorf("incomplete: in %s cases all servers wait for a fragment of the schedule; write mode: %s", c.Mode, modes.Unsync)
-	case c.Mode != modes.Unsync && c.Mode != modes.Ordered && (c.Load.Builder > 0 || c.Load.Build > 0):
+	case scheduled && (c.Load.Builder > 0 || c.Load.Build > 0):
 		return fmt.Errorf("build and builder_buffer: in %s cases a builder has the event of the exchange; write mode: %s", c.Mode, modes.Unsync)
 	case c.Load.Builder > 0 && s.Tree != nil && c.Load.Builder < s.Event.Fragment*unit.Bytes(builder.RolesOf(s.Tree).Sources()):
 		return fmt.Errorf("builder_buffer: %s holds no event, of %d fragments of %s", c.Load.Builder, builder.RolesOf(s.Tree).Sources(), s.Event.Fragment)
@@ -168,8 +169,8 @@ func (c *Case) mayLoad(s *Scenario) error {
 		return errors.New("lost: continue leaves servers out, and sizes of a file or a trace are those of all; write one of the two")
 	case c.Load.GoesOn && s.Fabric.Kind == Hosts && s.Launch.Kind == LaunchStarted:
 		return errors.New("lost: continue needs workers that do not end with one of them, as those of mpirun and srun do; write launch: ssh")
-	case c.Mode == modes.Ordered:
-		return errors.New("a clock offers no events to ordered cases: their windows are planned before the events happen")
+	case c.Load.GoesOn && c.Mode == modes.Ordered:
+		return fmt.Errorf("lost: continue leaves servers out, and windows of ordered cases are planned for all; write mode: %s", modes.Sync)
 	case c.Assign == builder.AssignBalanced:
 		return fmt.Errorf("assign: %s knows the sizes of events before they happen; write assign: %s", builder.AssignBalanced, builder.AssignNext)
 	case c.Failover != nil && failover.Policy(c.Failover.Policy) == failover.Unsync:

@@ -27,7 +27,7 @@ func offeredCase(mode modes.Mode, l load.Load, d time.Duration) controller.Case 
 // Below what the network carries all events are built; above it the rest is refused, and what is offered is built or
 // refused, exactly.
 func TestClock(t *testing.T) {
-	for _, mode := range []modes.Mode{modes.Sync, modes.Unsync, modes.FreeRunning} {
+	for _, mode := range allModes {
 		loads := []load.Load{
 			{Rate: .8 * inMemory, Arrival: load.Poisson}, {Rate: 1.1 * inMemory, Buffer: 32_000},
 			{Rate: .5 * inMemory}, {Rate: .95 * inMemory}, {Rate: .5 * inMemory, Arrival: load.Bursts, Burst: 10},
@@ -62,7 +62,7 @@ func TestClock(t *testing.T) {
 				p := x.Parts.Times()
 				mean := p.Buffer.Mean + p.Order.Mean + p.Wire.Mean + p.Builder.Mean
 				expect.True(t, x.Parts[2].Count() == x.Accepted && math.Abs(mean/x.Latency.Mean()-1) < .002, "parts %+v of latency %v", p, x.Latency.Mean())
-				expect.True(t, p.Wire.P50 >= .005 && p.Wire.P50 < .035 && p.Builder.Max < 1e-6, "parts %+v", p)
+				expect.True(t, p.Wire.P50 >= .005 && (p.Wire.P50 < .035 || mode == modes.Ordered) && p.Builder.Max < 1e-6, "parts %+v", p)
 				if room := float64(l.Buffer) / 1000; share > 1 { // the buffers are full: an event waits for as many as they hold
 					expect.True(t, mode != modes.Sync || math.Abs(q.P50/(room/inMemory)-1) < .25, "latency %+v with room for %v", q, room)
 				}
@@ -73,7 +73,7 @@ func TestClock(t *testing.T) {
 
 // A quiet clock is no standstill, and exchanges may be counted instead of time.
 func TestQuietClock(t *testing.T) {
-	for _, mode := range []modes.Mode{modes.Sync, modes.Unsync, modes.FreeRunning} {
+	for _, mode := range allModes {
 		virtual(t, string(mode), func(t *testing.T) {
 			c := offeredCase(mode, load.Load{Rate: .25, Buffer: 64 * unit.Bytes(1<<20)}, 0) // the time-out is 4 s
 			c.Exchanges = 5

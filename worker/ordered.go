@@ -135,6 +135,7 @@ func (o *ordered) open(w *window) error {
 			return err
 		}
 		slots[e] = slot
+		o.ages.begun(o.id(exchange), now)
 	}
 	if !o.builds {
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"evbench/bench"
 	"evbench/builder"
+	"evbench/builder/load"
 	"evbench/builder/modes"
 	"evbench/model/sim"
 	"evbench/model/sizes"
@@ -77,7 +78,7 @@ func (Orderer) Efficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (
 
 func efficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) (float64, error) {
 	j := Job(s, c, p, window)
-	j.Mode = modes.Ordered
+	j.Mode, j.Load = modes.Ordered, load.Load{} // what the plan carries
 	n := p.Tree.Servers()
 	most := max(2*window, min(bench.PredictedExchanges, messages/(n*n)))
 	lasts := float64(most)

@@ -7,6 +7,7 @@ import (
 
 	"evbench/builder"
 	"evbench/builder/load"
+	"evbench/builder/modes"
 )
 
 // A clocked is the clock of a job with a load: which events have happened and found room in the buffers of the sources,
@@ -16,7 +17,7 @@ type clocked struct {
 	trigger *load.Trigger
 	roles   builder.Roles
 	events  int             // of an exchange
-	whole   bool            // events of an exchange begin together
+	whole   bool            // an event has left the buffers when all of its exchange have
 	stamps  []time.Duration // when each accepted event happened
 	told    []float64       // when it was assigned to a builder, where they get events alone
 	done    []uint64        // by server: events built
@@ -32,7 +33,7 @@ func newClocked(j *Job) *clocked {
 	roles := builder.RolesOf(j.Plan.Tree)
 	events := roles.Events()
 	return &clocked{
-		roles: roles, events: events, whole: j.Mode.Phases(), done: make([]uint64, roles.Servers), account: load.NewAccount(),
+		roles: roles, events: events, whole: j.Mode != modes.Unsync, done: make([]uint64, roles.Servers), account: load.NewAccount(),
 		trigger: load.NewTrigger(load.Options{
 			Clock: load.NewClock(j.Load, j.Seed), Room: j.Load.Room(j.Fragment), Group: uint64(events), For: j.Duration, Most: uint64(j.Exchanges * events),
 		}),
@@ -55,7 +56,10 @@ func (c *clocked) run(at float64) {
 }
 
 // happened reports whether all events of an exchange, from 0, have happened.
-func (c *clocked) happened(exchange int) bool { return len(c.stamps) >= (exchange+1)*c.events }
+func (c *clocked) happened(exchange int) bool { return c.exchanges() > exchange }
+
+// exchanges is how many exchanges have all their events.
+func (c *clocked) exchanges() int { return len(c.stamps) / c.events }
 
 // begins returns when an exchange may begin, not before a time; false: there is none.
 func (c *clocked) begins(exchange int, at float64) (float64, bool) {

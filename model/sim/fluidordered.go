@@ -49,13 +49,16 @@ func newOrders(j *Job) *orders {
 }
 
 func (o *orders) begin(f *stage) {
-	o.want = true
+	o.want, o.clock = true, f.meter.clock
 	o.open(f)
 }
 
-// open begins the next window, if it is granted and may begin.
+// open begins the next window, if it is granted and may begin, and its events have happened.
 func (o *orders) open(f *stage) {
 	if under := len(o.list) - o.live; !o.want || under > 1 || under > 0 && f.plans.now != o.by {
+		return
+	}
+	if o.clock != nil && !o.clock.ready(f, o.next) {
 		return
 	}
 	o.want = false
@@ -125,6 +128,7 @@ func (o *orders) ended(f *stage, stream int32, _ *fragment) {
 	p := &x.pieces[i]
 	x.came[i] = f.now
 	o.received(x.window, x.tally, p, f.now, f.meter)
+	o.settle(f.now)
 	for _, place := range x.next[i] {
 		if y, k := o.find(place); y.pieces[k].Src == p.Dst {
 			o.token(f, place)
@@ -140,7 +144,7 @@ func (o *orders) ended(f *stage, stream int32, _ *fragment) {
 		o.list[o.live-2] = nil // nothing awaits its pieces
 	}
 	if x.sends[s]--; x.sends[s] == 0 && x == o.list[len(o.list)-1] {
-		if !o.want && o.j.more(o.next, f.now+same(o.j)) {
+		if !o.want && (o.clock != nil || o.j.more(o.next, f.now+same(o.j))) {
 			o.want, o.when = true, f.now
 		}
 	}
@@ -154,7 +158,13 @@ func (o *orders) token(f *stage, place int) {
 	o.send(f, x.pieces[i].Src)
 }
 
-func (o *orders) due(f *stage, m moment) { o.token(f, m.a) }
+func (o *orders) due(f *stage, m moment) {
+	if m.kind == aTick {
+		o.open(f)
+		return
+	}
+	o.token(f, m.a)
+}
 
 func (o *orders) idle() string {
 	for s := range o.at {

@@ -28,7 +28,7 @@ func longest(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	}
 	x := newPaths(j)
 	var told time.Duration
-	for j.more(x.next, x.granted+same(j)) {
+	for x.more() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -40,7 +40,27 @@ func longest(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 			progress(now, j.Duration)
 		}
 	}
+	x.settle(math.Inf(1))
 	return x.meter.outcome(j), nil
+}
+
+// more reports whether there is another window. With a load it is granted when the events of an exchange have happened.
+func (x *paths) more() bool {
+	c := x.clock
+	if c == nil {
+		return x.j.more(x.next, x.granted+same(x.j))
+	}
+	for {
+		x.settle(x.granted)
+		if c.run(x.granted); c.happened(x.next) {
+			return true
+		}
+		next, more := c.trigger.Next()
+		if !more {
+			return false
+		}
+		x.granted = max(x.granted, next.Seconds())
+	}
 }
 
 // paths are the longest paths so far, window by window. Times are seconds.
@@ -60,7 +80,9 @@ type paths struct {
 
 func newPaths(j *Job) *paths {
 	n, net := j.Plan.Tree.Servers(), networkOf(j.Plan, j.Seed)
-	return &paths{windows: newWindows(j), net: net, meter: newMeter(j, net.wires), free: make([]float64, n), step: make([]uint64, n)}
+	x := &paths{windows: newWindows(j), net: net, meter: newMeter(j, net.wires), free: make([]float64, n), step: make([]uint64, n)}
+	x.clock = x.meter.clock
+	return x
 }
 
 func (x *paths) window() error {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -18,6 +19,7 @@ type window struct {
 	first, exchanges int
 	plan             int // of the job's plans, 0 for the first
 	pieces           []list.Piece
+	after            int            // exchanges of the window whose tokens it awaits; 0: it awaits none
 	tokens           [][]list.Token // by piece, what its sender awaits
 	own              []int          // by server, pieces that it sends
 	made             *list.Plan
@@ -34,10 +36,31 @@ type windows struct {
 	roles builder.Roles
 	plans []*plan.Plan
 	next  int         // exchange
+	last  int         // exchanges of the last window
 	by    int         // plan of the last window; -1: none
 	chain *list.Chain // the windows by that plan
 	// For equal fragments, by plan: the window, and one that follows another of the plan.
 	first, again []*window
+
+	clock *clocked // nil: the job has no load
+	ended []ended  // events that the clock does not know to be built
+}
+
+// An ended event of a server was built in an exchange whose window began for it, at these times.
+type ended struct {
+	exchange, server int
+	begun, at        float64
+}
+
+// settle has the clock know what was built until a time, in that order.
+func (w *windows) settle(until float64) {
+	slices.SortStableFunc(w.ended, func(a, b ended) int { return cmp.Compare(a.at, b.at) })
+	n := 0
+	for ; n < len(w.ended) && w.ended[n].at <= until; n++ {
+		e := w.ended[n]
+		w.clock.built(e.exchange, e.server, e.begun, e.at, e.at)
+	}
+	w.ended = slices.Delete(w.ended, 0, n)
 }
 
 func newWindows(j *Job) *windows {
@@ -47,17 +70,20 @@ func newWindows(j *Job) *windows {
 }
 
 // grant plans the next window, granted at a moment, by a plan of the job. It awaits tokens of the
-// window before if both have the same plan.
+// window before if both have the same plan. With a load, it takes the exchanges whose events have happened.
 func (w *windows) grant(by int, at float64) (*window, error) {
 	if w.next >= maxExchanges {
 		return nil, fmt.Errorf("more than %d exchanges in %s: take larger fragments or a shorter duration", maxExchanges, w.j.Duration)
 	}
 	count := w.j.Window
-	if w.next > 0 {
+	switch {
+	case w.clock != nil:
+		count = min(count, w.clock.exchanges()-w.next)
+	case w.next > 0:
 		count = w.count(at, at/float64(w.next))
 	}
 	x, err := w.plan(by, count)
-	if err == nil && w.next == 0 {
+	if err == nil && w.next == 0 && w.clock == nil {
 		if count = w.count(0, w.exchange(x)); count < x.exchanges {
 			x, err = w.plan(by, count)
 		}
@@ -65,7 +91,7 @@ func (w *windows) grant(by int, at float64) (*window, error) {
 	if err != nil {
 		return nil, fmt.Errorf("exchange %d: %w", w.j.Warmup+uint64(w.next), err)
 	}
-	x.first = w.next
+	x.first, w.last = w.next, x.exchanges
 	w.next += x.exchanges
 	return x, nil
 }
@@ -87,11 +113,11 @@ func (w *windows) exchange(x *window) float64 {
 }
 
 func (w *windows) plan(by, count int) (*window, error) {
-	memo := w.again
+	memo, after := w.again, w.last
 	if w.by != by || w.next == 0 {
-		memo, w.by, w.chain = w.first, by, list.NewChain(w.plans[by].Tree)
+		memo, after, w.by, w.chain = w.first, 0, by, list.NewChain(w.plans[by].Tree)
 	}
-	if w.j.Equal && memo[by] != nil && memo[by].exchanges == count {
+	if x := memo[by]; w.j.Equal && x != nil && x.exchanges == count && x.after == after {
 		x := *memo[by]
 		return &x, nil
 	}
@@ -102,7 +128,7 @@ func (w *windows) plan(by, count int) (*window, error) {
 	if p.Len() == 0 {
 		return nil, errors.New("no fragment has bytes")
 	}
-	x := &window{exchanges: count, plan: by, tokens: w.chain.Add(p), own: make([]int, w.j.Plan.Tree.Servers()), made: p}
+	x := &window{exchanges: count, plan: by, after: after, tokens: w.chain.Add(p), own: make([]int, w.j.Plan.Tree.Servers()), made: p}
 	for piece := range p.Pieces() {
 		x.pieces = append(x.pieces, piece)
 		x.own[piece.Src]++
@@ -142,12 +168,13 @@ type tally struct {
 	whole   [][]float64 // [exchange][server] when the last piece so far was received
 	opened  []float64   // by exchange, when its first piece was sent
 	left    int         // pieces not received
+	begun   float64     // when the window was
 }
 
 // tally begins a tally; events that miss nothing are built at once.
 func (w *windows) tally(x *window, at float64, m *meter) *tally {
 	n := w.j.Plan.Tree.Servers()
-	t := &tally{left: len(x.pieces)}
+	t := &tally{left: len(x.pieces), begun: at}
 	for range x.exchanges {
 		t.missing, t.got = append(t.missing, make([]int32, n)), append(t.got, make([]uint64, n))
 		t.whole, t.opened = append(t.whole, make([]float64, n)), append(t.opened, math.Inf(1))
@@ -158,7 +185,7 @@ func (w *windows) tally(x *window, at float64, m *meter) *tally {
 	for e := range t.missing {
 		for s, n := range t.missing[e] {
 			if n == 0 && w.roles.Builds(s) {
-				m.built(at, s, t.got[e][s]+w.own(x, e, s))
+				w.built(x, t, e, s, at, m)
 			}
 		}
 	}
@@ -175,8 +202,16 @@ func (w *windows) received(x *window, t *tally, p *list.Piece, at float64, m *me
 	t.got[e][s] += uint64(p.Bytes)
 	t.whole[e][s] = max(t.whole[e][s], at)
 	if t.missing[e][s]--; t.missing[e][s] == 0 {
-		m.built(t.whole[e][s], s, t.got[e][s]+w.own(x, e, s))
+		w.built(x, t, e, s, t.whole[e][s], m)
 		m.lasted(t.whole[e][s] - t.opened[e])
+	}
+}
+
+// built counts the event of a server in an exchange of a window.
+func (w *windows) built(x *window, t *tally, exchange, server int, at float64, m *meter) {
+	m.built(at, server, t.got[exchange][server]+w.own(x, exchange, server))
+	if w.clock != nil {
+		w.ended = append(w.ended, ended{x.first + exchange, server, t.begun, at})
 	}
 }
 

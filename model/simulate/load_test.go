@@ -74,6 +74,8 @@ cases:
   - {schedule: linear-shift, load: {rate: 125%, buffer: 80 fragments}}
   - {schedule: fors, failures: [leaf0-spine0], load: {rate: 110%, buffer: 80 fragments}}
   - {mode: free-running, schedule: linear-shift, load: 50%}
+  - {mode: ordered, schedule: fors, load: 50%}
+  - {mode: ordered, schedule: fors, load: {rate: 125%, buffer: 80 fragments}}
 `)
 		for i, o := range outcomes {
 			c, l := cases[i], o.Load
