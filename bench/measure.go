@@ -11,6 +11,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/builder"
+	"evbench/builder/load"
 	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
@@ -191,7 +192,8 @@ func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeli
 	}
 	events := lists.Map(m.outcome.Servers, func(s controller.Server) uint64 { return s.Events })
 	var planned []float64
-	if m.outcome.Complete && len(m.failovers) == 0 && len(m.outcome.Away) == 0 {
+	o, traced := m.outcome.Offered, m.Load.Arrival == load.Traced
+	if m.outcome.Complete && len(m.failovers) == 0 && len(m.outcome.Away) == 0 && !(traced && o != nil && o.Refused > 0) {
 		planned = plannedBytes(m.Planned, between(r.s, m.Planned, events))
 	}
 	m.links = carried(m.Planned, m.repeat, before, after, planned)

@@ -60,6 +60,8 @@ type Distribution struct {
 	// row holds for an event or an exchange (By). After the last row the first follows.
 	Table []uint32 `json:",omitempty"`
 	Scale float64  `json:",omitempty"`
+	// Gaps are the events, by their ids, before which rows are left out: the events of a trace that were refused.
+	Gaps []load.Gap `json:"-"`
 }
 
 // Equal reports whether all fragments have one size.
@@ -216,7 +218,7 @@ func (s *Sizes) draw(hash uint64) float64 {
 func (s *Sizes) stated(event uint64, source int) int {
 	n := uint64(s.Servers)
 	rows := uint64(len(s.Table)) / n
-	row := event
+	row := load.Row(s.Gaps, event)
 	if s.By == ByExchange {
 		row = event / uint64(s.Events())
 	}

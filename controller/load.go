@@ -22,6 +22,9 @@ type loading struct {
 	events  uint64        // of an exchange
 	sent    uint64        // exchanges below it have told when their events happened
 	builder int           // unsynchronised: place of the builder of the next event
+	gaps    []load.Gap    // of a trace, by the ids of events; without a schedule ids are left out instead
+	told    int           // gaps below it are granted
+	skipped uint64        // ids left out
 
 	// Of a case that goes on when servers are lost: when events happened that were granted or assigned, from the one
 	// with number first on, and how many of those before were built and closed.
@@ -78,6 +81,9 @@ func (m *machine) clock(now time.Duration) {
 	}
 	l.forget(m)
 	l.trigger.Run(now-l.began, m.built())
+	for _, g := range l.trigger.Gaps[len(l.gaps):] {
+		l.gaps = append(l.gaps, load.Gap{Event: m.c.Warmup*l.events + g.Event, Refused: g.Refused})
+	}
 	if m.parting && !l.parts {
 		l.parts, l.until = true, l.trigger.Due()
 	}
@@ -128,8 +134,12 @@ func (m *machine) grantUntil(until uint64) {
 	from, times := l.sent, l.trigger.Take((until-l.sent)*l.events)
 	l.sent = until
 	l.keep(m, times)
+	told := l.told
+	for l.told < len(l.gaps) && l.gaps[l.told].Event < until*l.events {
+		l.told++
+	}
 	for rank := range m.workers {
-		g := wire.Grant{Run: m.run, Until: until, From: from}
+		g := wire.Grant{Run: m.run, Until: until, From: from, Gaps: l.gaps[told:l.told]}
 		for at := m.roles.Place(rank); m.workers[rank].builds && at < len(times); at += int(l.events) {
 			g.Due = append(g.Due, m.due(rank, times[at]))
 		}
@@ -183,7 +193,10 @@ func (m *machine) assignHappened(now time.Duration) {
 			break
 		}
 		l.builder = (place + 1) % int(l.events)
-		times, rank, id := l.trigger.Take(1), m.roles.Builder(place), m.ledger.reserve(1)
+		n := l.trigger.Accepted - l.trigger.Waiting()
+		skip := load.Row(l.trigger.Gaps, n) - n - l.skipped // of a trace, whose sizes follow the ids
+		l.skipped += skip
+		times, rank, id := l.trigger.Take(1), m.roles.Builder(place), m.ledger.reserve(1+int(skip))+skip
 		l.keep(m, times)
 		m.ledger.assign(rank, id)
 		m.workers[rank].assigned++

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"evbench/builder/load"
 	"evbench/controller/wire"
 )
 
@@ -204,6 +205,9 @@ func (s *stage) plan(p planning) {
 		defer close(done)
 		if before != nil {
 			<-before
+		}
+		if s, ok := p.windows.(interface{ Skip([]load.Gap) }); ok && len(p.gaps) > 0 {
+			s.Skip(p.gaps)
 		}
 		parts, err := p.windows.Next(p.from, p.count, p.quiet)
 		select {

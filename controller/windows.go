@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"evbench/builder/load"
 	"evbench/controller/wire"
 )
 
@@ -11,7 +12,8 @@ import (
 type Windows interface {
 	// Next plans count exchanges from one on, and returns the part of each rank. Windows follow one
 	// another, unless the network is quiet before this one. One goroutine at a time calls it, in
-	// parallel with the case. The caller fills in Run and Epoch.
+	// parallel with the case. The caller fills in Run and Epoch. Before, it calls Skip(gaps []load.Gap), where there is
+	// such a method, if events of a trace were refused.
 	Next(from uint64, count int, quiet bool) ([]wire.Window, error)
 }
 
@@ -23,6 +25,7 @@ type planning struct {
 	from    uint64
 	count   int
 	quiet   bool
+	gaps    []load.Gap // of the sizes; the machine only appends to them
 }
 
 // ahead is how many granted windows no worker has finished. For short exchanges pacer.count decides
@@ -53,7 +56,10 @@ func (m *machine) grantWindow(now time.Duration, slowest, fastest uint64) {
 
 func (m *machine) plan(count uint64) {
 	m.plans++
-	m.planning = &planning{m.windows, m.plans, m.pace.until, int(count), m.quiet}
+	m.planning = &planning{windows: m.windows, id: m.plans, from: m.pace.until, count: int(count), quiet: m.quiet}
+	if m.loading != nil {
+		m.planning.gaps = m.loading.gaps
+	}
 	m.acts = append(m.acts, *m.planning)
 }
 

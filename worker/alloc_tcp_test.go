@@ -83,7 +83,7 @@ func builderOf(t *testing.T, c wire.Configure, ep *tcp.Endpoint, other transport
 		f, until := newFreeRunning(l), uint64(0)
 		return func() (err error) {
 			until++
-			for d.grant(until); f.done < until && err == nil; {
+			for d.grant(until, nil); f.done < until && err == nil; {
 				// The step that notices the end has nothing left to wait for.
 				if err = errors.Join(f.take(ctx), f.step()); err == nil && f.done < until {
 					err = f.turn(ctx, f)

@@ -133,7 +133,7 @@ func oneOf(tb testing.TB, c wire.Configure) (build func(), l *loop) {
 		s, err := newSynchronised(l)
 		must(err)
 		return func() {
-			d.grant(s.done + 1)
+			d.grant(s.done+1, nil)
 			granted, err := s.wait(ctx)
 			if must(err); !granted {
 				tb.Fatal("no exchange may begin")
@@ -144,7 +144,7 @@ func oneOf(tb testing.TB, c wire.Configure) (build func(), l *loop) {
 		f, until := newFreeRunning(l), uint64(0)
 		return func() {
 			until++
-			for d.grant(until); f.done < until; {
+			for d.grant(until, nil); f.done < until; {
 				must(f.turn(ctx, f))
 			}
 		}, l

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder"
 	"evbench/builder/load"
 	"evbench/builder/modes"
 	"evbench/controller"
@@ -69,6 +70,33 @@ func TestClock(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Each event of a trace has its own sizes, whether or not others were refused: of twelve that happen together, or 1 ms
+// later, the buffers have room for eight, and when the others happen for all.
+func TestTraceRefused(t *testing.T) {
+	inModes(t, func(t *testing.T, mode modes.Mode) {
+		trace, want := builder.Trace{}, uint64(0)
+		for event := range 24 {
+			at := [...]time.Duration{0, 0, time.Millisecond, time.Second, 2 * time.Second, 3 * time.Second}[event/4]
+			trace.Times = append(trace.Times, at)
+			for range 4 {
+				trace.Table = append(trace.Table, uint32(100<<(event/4)))
+			}
+			if event/4 != 2 && event < 20 {
+				want += 3 * 100 << (event / 4)
+			}
+		}
+		c := offeredCase(mode, load.Load{Rate: trace.Rate(), Arrival: load.Traced, Times: trace.Times, Held: 8}, 0)
+		c.Exchanges = 4
+		c.Sizes = builder.Distribution{By: builder.ByEvent, Scale: 1, Table: trace.From(4 * c.Warmup)}
+		o := expect.Value(newRig(t, 4).start().ctl.RunCase(t.Context(), c))(t)
+		got := uint64(0)
+		for _, s := range o.Servers {
+			got += s.ReceivedBytes
+		}
+		expect.Equal(t, []uint64{o.Events, o.Offered.Refused, o.CorruptFragments, got}, []uint64{16, 4, 0, want}, "built, refused, corrupt, bytes")
+	})
 }
 
 // A quiet clock is no standstill, and exchanges may be counted instead of time.

@@ -43,7 +43,7 @@ func TestGateOfTheTransport(t *testing.T) {
 		}
 		g.Go(func() error {
 			d := newMailbox()
-			d.grant(events)
+			d.grant(events, nil)
 			d.change(func(o *orders) { o.finish = true })
 			s, err := newSynchronised(newLoop(c, Connections{Endpoint: ends[r], Signals: ends[r], Barrier: ends[r].Barrier}, d, newReporter(nil, c), nil))
 			if err != nil {

@@ -97,6 +97,7 @@ func (l *loop) take(ctx context.Context) error {
 	l.queue = append(l.queue, o.events...)
 	if l.ages != nil {
 		l.ages.add(o.due)
+		l.fragments.sizes.Gaps = append(l.fragments.sizes.Gaps, o.gaps...)
 	}
 	if o.measure {
 		l.count(o.first)

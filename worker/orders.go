@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"evbench/builder/load"
 	"evbench/controller/wire"
 	"evbench/transport"
 )
@@ -18,6 +19,7 @@ type orders struct {
 	windows []wire.Window
 	events  []uint64
 	due     []happened // of granted or assigned events
+	gaps    []load.Gap
 }
 
 // onlyEvents reports whether the orders are only events. A loop that has other events need not
@@ -66,8 +68,10 @@ func (d *mailbox) change(f func(*orders)) {
 }
 
 // grant lets exchanges below until begin, whose events have happened.
-func (d *mailbox) grant(until uint64, due ...happened) {
-	d.change(func(o *orders) { d.until, o.granted, o.due = until, true, append(o.due, due...) })
+func (d *mailbox) grant(until uint64, gaps []load.Gap, due ...happened) {
+	d.change(func(o *orders) {
+		d.until, o.granted, o.due, o.gaps = until, true, append(o.due, due...), append(o.gaps, gaps...)
+	})
 }
 
 func (d *mailbox) hold() uint64 {

@@ -262,7 +262,7 @@ func (s *session) handle(ctx context.Context, m wire.Message) error {
 		s.job = startJob(ctx, s.o, m)
 	case wire.Grant:
 		if s.current(m.Run) {
-			s.job.mailbox.grant(m.Until, s.job.granted(m)...)
+			s.job.mailbox.grant(m.Until, m.Gaps, s.job.granted(m)...)
 		}
 	case wire.Hold:
 		if s.current(m.Run) {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -23,7 +24,23 @@ type Trigger struct {
 
 	looked [4]bool         // in each quarter of the time
 	stamps []time.Duration // of accepted events that Take has not returned
+	Gaps   []Gap           // of a trace
 	Counts
+}
+
+// A Gap says that before the accepted event, counted from 0, so many events were refused. Between two Gaps none was.
+type Gap struct{ Event, Refused uint64 }
+
+// Row is the number of an accepted event among all that were offered.
+func Row(gaps []Gap, event uint64) uint64 {
+	i, found := slices.BinarySearchFunc(gaps, event, func(g Gap, event uint64) int { return cmp.Compare(g.Event, event) })
+	if found {
+		i++
+	}
+	if i == 0 {
+		return event
+	}
+	return event + gaps[i-1].Refused
 }
 
 // Counts are what became of the events of a clock. Offered is Accepted and Refused together.
@@ -88,6 +105,9 @@ func (t *Trigger) Run(now time.Duration, built uint64) {
 			t.refuse()
 		} else {
 			t.free(t.next)
+			if t.clock.load.Arrival == Traced && Row(t.Gaps, t.Accepted) < t.Accepted+t.Refused {
+				t.Gaps = append(t.Gaps, Gap{t.Accepted, t.Refused})
+			}
 			t.Accepted++
 			t.stamps = append(t.stamps, t.next)
 		}

@@ -139,12 +139,15 @@ const (
 )
 
 // Grant lets workers start exchanges below Until, no more and no fewer. Due are, where the case has a load, when the
-// events of this worker happened that it builds from the exchange From on, by its own clock in ns since 1970.
+// events of this worker happened that it builds from the exchange From on, by its own clock in ns since 1970. Gaps are
+// those of the sizes, of events of these exchanges.
 type Grant struct {
 	Run   uint32
 	Until uint64
 	From  uint64  `json:",omitempty"`
 	Due   []int64 `json:",omitempty"`
+
+	Gaps []load.Gap `json:",omitempty"`
 }
 
 // Measure says that the warm-up is over everywhere and the network is quiet: counters start from

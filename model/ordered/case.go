@@ -63,6 +63,7 @@ func Job(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) sim.Jo
 		}},
 	}
 	j.Window = window
+	j.Skip = func(g load.Gap) { of.Gaps, c.Sizes = append(of.Gaps, g), &of.Distribution }
 	return j
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"evbench/bench"
+	"evbench/builder/load"
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/scenario"
@@ -70,9 +71,19 @@ type planner struct {
 }
 
 func newPlanner(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first *list.Plan) *planner {
-	return &planner{s: s, c: c, t: t, first: first, order: func(after *list.Chain, from uint64, exchanges int) (*list.Plan, error) {
-		return WindowPlan(s, c, after, from, exchanges)
-	}}
+	w := &planner{s: s, c: c, t: t, first: first}
+	w.order = func(after *list.Chain, from uint64, exchanges int) (*list.Plan, error) {
+		return WindowPlan(s, w.c, after, from, exchanges)
+	}
+	return w
+}
+
+// Skip is as controller.Windows says.
+func (w *planner) Skip(gaps []load.Gap) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	sizes := w.s.Sizes(w.c)
+	sizes.Gaps, w.c.Sizes, w.first = gaps, &sizes, nil
 }
 
 // Next implements controller.Windows.

@@ -23,6 +23,9 @@ type clocked struct {
 	done    []uint64        // by server: events built
 	armed   float64         // when the last wake asked for is
 	account load.Account
+	skip    func(load.Gap)
+	skipped int    // gaps told
+	first   uint64 // event
 }
 
 // newClocked returns the clock of a job, nil where it has no load.
@@ -33,7 +36,7 @@ func newClocked(j *Job) *clocked {
 	roles := builder.RolesOf(j.Plan.Tree)
 	events := roles.Events()
 	return &clocked{
-		roles: roles, events: events, whole: j.Mode != modes.Unsync, done: make([]uint64, roles.Servers), account: load.NewAccount(),
+		roles: roles, events: events, skip: j.Skip, first: j.Warmup * uint64(events), whole: j.Mode != modes.Unsync, done: make([]uint64, roles.Servers), account: load.NewAccount(),
 		trigger: load.NewTrigger(load.Options{
 			Clock: load.NewClock(j.Load, j.Seed), Room: j.Load.Room(j.Fragment), Group: uint64(events), For: j.Duration, Most: uint64(j.Exchanges * events),
 		}),
@@ -52,6 +55,10 @@ func (c *clocked) run(at float64) {
 		built = least * uint64(c.events)
 	}
 	c.trigger.Run(seconds(at), built)
+	for ; c.skipped < len(c.trigger.Gaps); c.skipped++ {
+		g := c.trigger.Gaps[c.skipped]
+		c.skip(load.Gap{Event: c.first + g.Event, Refused: g.Refused})
+	}
 	c.stamps = append(c.stamps, c.trigger.Take(c.trigger.Waiting())...)
 }
 

@@ -43,6 +43,8 @@ type Job struct {
 	Fragment int
 	// Equal says that Size returns the same for all: one exchange is then computed once.
 	Equal bool
+	// Skip says that rows of a trace are left out of Size and Order, as a load refuses events.
+	Skip func(load.Gap)
 
 	Windows // of mode ordered
 

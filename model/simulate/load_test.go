@@ -3,6 +3,7 @@ package simulate_test
 import (
 	"math"
 	"testing"
+	"time"
 
 	"evbench/builder"
 	"evbench/builder/load"
@@ -118,4 +119,44 @@ cases:
 	expect.True(t, math.Abs(built(1, 3)/built(1, 0)-.5) < .1, "free: %v", outcomes[1].Events)
 	p := outcomes[1].Load.Parts.Times()
 	expect.True(t, p.Builder.P50 >= .0399, "%+v", p)
+}
+
+// A simulated trace keeps the sizes of each event, too, where others were refused.
+func TestSimulatedTrace(t *testing.T) {
+	trace, want := builder.Trace{}, uint64(0)
+	for event := range 24 {
+		at := [...]time.Duration{0, 0, time.Millisecond, time.Second, 2 * time.Second, 3 * time.Second}[event/4]
+		trace.Times = append(trace.Times, at)
+		for range 4 {
+			trace.Table = append(trace.Table, uint32(1000<<(event/4)))
+		}
+		if event/4 != 2 && event < 20 {
+			want += 3 * 1000 << (event / 4)
+		}
+	}
+	s, planned := preparedOf(t, `
+topology: FT(2;2,2)
+fabric: {kind: hosts, rate: 10Mbit/s}
+control: off
+event: {fragment: 8kB}
+cases:
+  - {schedule: linear-shift, load: 1Hz}
+  - {mode: free-running, schedule: linear-shift, load: 1Hz}
+  - {mode: unsync, schedule: none, load: 1Hz}
+  - {mode: ordered, load: 1Hz}
+`)
+	for i := range planned {
+		p := &planned[i]
+		p.Load = load.Load{Rate: trace.Rate(), Arrival: load.Traced, Times: trace.Times, Held: 8}
+		p.Duration = 2500 * time.Millisecond
+		p.Sizes = &builder.Distribution{By: builder.ByEvent, Scale: 1, Table: trace.From(4 * s.Warmup)}
+	}
+	for _, c := range expect.Value(simulate.Cases(s, planned, ""))(t) {
+		of := map[string]sim.Model{sim.PhaseModel: sim.Phase, sim.FluidModel: sim.Fluid}[c.Model]
+		o, got := expect.Value(of(t.Context(), &c.Job, nil))(t), uint64(0)
+		for _, n := range o.Received {
+			got += n
+		}
+		expect.Equal(t, []uint64{o.Load.Accepted, o.Load.Refused, got}, []uint64{16, 4, want}, "%s: accepted, refused, bytes", c.Mode)
+	}
 }
