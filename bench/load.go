@@ -9,6 +9,7 @@ import (
 	"evbench/builder"
 	"evbench/builder/load"
 	"evbench/controller"
+	"evbench/internal/unit"
 	"evbench/results"
 	"evbench/scenario"
 )
@@ -29,6 +30,9 @@ func offered(s *scenario.Scenario, c scenario.Case, efficiency float64) (load.Lo
 	l.Rate = rate
 	if events, room := builder.RolesOf(s.Tree).Events(), l.Room(int(s.Event.Fragment)); room < uint64(events) {
 		return l, 0, fmt.Errorf("load: the buffer holds %d fragments of %s; an exchange takes %d of each source", room, s.Event.Fragment, events)
+	}
+	if most := s.FragmentSizes(c).Max(); s.Sizes(c).Table != nil && l.Held == 0 && l.Room(most) == 0 {
+		return l, 0, fmt.Errorf("load: the buffer is smaller than a fragment of %s", unit.Bytes(most))
 	}
 	return l, efficiency, nil
 }
