@@ -50,9 +50,20 @@ func search(t *testing.T, text string, of bench.Search, stop int) (sum results.S
 // A search finds what the network carries, each of its steps is a case with its plan, and nothing else is searched: cases that
 // differ in their rates alone are one.
 func TestSearch(t *testing.T) {
-	sum, _ := search(t, rated+twoCases, bench.Search{}, 0)
+	simulated := 0
+	sum, _ := search(t, rated+twoCases, bench.Search{Simulate: func(_ context.Context, p *bench.Planned) *results.Offered {
+		simulated++
+		o := &results.Offered{RatePerSec: p.Load.Rate, Offered: 1000, Complete: 1000}
+		if p.Load.Rate > 1.1*fourIn3 {
+			o.Complete, o.Refused = 900, 100
+		}
+		p.Prediction.Model, p.Prediction.Load = "fake", &results.Expected{Complete: o.Taken()}
+		return o
+	}}, 0)
 	expect.MustTrue(t, len(sum.Found) == 2, "%+v", sum.Found)
+	expect.True(t, simulated <= 4*bench.SearchSteps, "%d simulations", simulated)
 	for _, f := range sum.Found[:1] {
+		expect.True(t, f.Model == "fake" && math.Abs(f.Predicted/(1.1*fourIn3)-1) <= f.Finest && f.Bound > 0, "%+v", f)
 		expect.True(t, f.Doubt == "" && f.Steps <= bench.SearchSteps && f.TakenPerSec <= fourIn3*(1+f.Finest) && f.RefusedPerSec >= fourIn3*(1-f.Finest) &&
 			f.RefusedPerSec <= f.TakenPerSec*(1+f.Finest), "%+v; want %.1f", f, fourIn3)
 		at := slices.IndexFunc(sum.Cases, func(c results.Case) bool { return c.Name == f.At })
@@ -62,6 +73,7 @@ func TestSearch(t *testing.T) {
 	}
 	for _, c := range sum.Cases {
 		o := c.Offered
+		expect.True(t, o.Predicted != nil && (o.Predicted.Complete == 1) == (o.RatePerSec <= 1.1*fourIn3), "%s: %+v", c.Name, o.Predicted)
 		expect.Equal(t, o.Offered, o.Complete+o.Incomplete+o.Refused, "%s", c.Name)
 		expect.True(t, c.Valid, "%s: %v", c.Name, c.Reasons)
 	}

@@ -329,7 +329,7 @@ func TestAnswerOfSearch(t *testing.T) {
 	step := func(name string, busy float64) results.Case {
 		return results.Case{Name: name, Complete: true, Valid: true, Offered: &results.Offered{RatePerSec: 980, Offered: 3000, Complete: 3000}, Counts: results.Counts{CPUBusy: busy}}
 	}
-	healthy := results.Found{Case: "healthy", Mode: modes.Sync, TakenPerSec: 980, RefusedPerSec: 988, Finest: .01, FullPerSec: 1000, Predicted: 1000, Steps: 8, At: "healthy at 980 Hz"}
+	healthy := results.Found{Case: "healthy", Mode: modes.Sync, TakenPerSec: 980, RefusedPerSec: 988, Finest: .01, FullPerSec: 1000, Predicted: 1000, Model: "phase", Bound: 1020, Steps: 8, At: "healthy at 980 Hz"}
 	dead, low, open, unknown := healthy, healthy, healthy, healthy
 	dead.Case, dead.Failures, dead.TakenPerSec, dead.RefusedPerSec, dead.Predicted = "FORS", []string{"leaf0-spine0"}, 920, 928, 940
 	low.TakenPerSec, low.RefusedPerSec, low.Predicted = 800, 808, 1000
@@ -352,7 +352,7 @@ func TestAnswerOfSearch(t *testing.T) {
 		a := results.NewAnswer(results.Setting{Fabric: results.Fabric{Kind: "lab", RateBitPerSec: 1e6}, Found: tt.found}, []results.Case{step("healthy at 980 Hz", tt.busy)}, nil, nil)
 		expect.Equal(t, a.String(), tt.want, "%s", tt.name)
 		if tt.name == "healthy" {
-			expect.Equal(t, a.Why, []string{"“healthy”: 980 Hz is taken, 988 Hz is not, each twice; 100 % predicted; none of 3000 events was refused: dead time below 0.1 %, with 95 % confidence"}, "why")
+			expect.Equal(t, a.Why, []string{"“healthy”: 980 Hz is taken, 988 Hz is not, each twice; measured over predicted: 0.980 of 1 kHz (model phase), bound 1.02 kHz; none of 3000 events was refused: dead time below 0.1 %, with 95 % confidence"}, "why")
 		}
 	}
 }

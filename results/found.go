@@ -20,7 +20,9 @@ type Found struct {
 	RefusedPerSec float64    `json:"refused_per_s"`             // the lowest above it that was not; 0: all were taken
 	Finest        float64    `json:"finest"`                    // share of the rate that a measurement shows
 	FullPerSec    float64    `json:"full_per_s,omitempty"`      // what the healthy network carries at the link rate; 0: not known
-	Predicted     float64    `json:"predicted_per_s,omitempty"` // what the plan of the case carries
+	Predicted     float64    `json:"predicted_per_s,omitempty"` // what simulations of the same search take, else Bound
+	Model         string     `json:"predicted_by,omitempty"`    // the model of the simulations; "": there are none
+	Bound         float64    `json:"bound_per_s,omitempty"`     // what the plan of the case carries; 0: not known
 	LatencySec    float64    `json:"latency_limit_s,omitempty"` // which p99.9 had to keep; 0: any
 	Steps         int        `json:"steps"`                     // measurements
 	Doubt         string     `json:"doubt,omitempty"`           // why the rate is not known
@@ -64,8 +66,11 @@ func (f Found) detail(events uint64) string {
 		text += fmt.Sprintf(" with p99.9 within %.3g ms", 1e3*f.LatencySec)
 	}
 	text += ", each twice"
-	if f.FullPerSec > 0 && f.Predicted > 0 {
-		text += fmt.Sprintf("; %.0f %% predicted", 100*f.Predicted/f.FullPerSec)
+	if f.Predicted > 0 {
+		text += fmt.Sprintf("; measured over predicted: %.3f of %s", f.TakenPerSec/f.Predicted, load.RateText(f.Predicted))
+	}
+	if f.Model != "" && f.Bound > 0 {
+		text += fmt.Sprintf(" (model %s), bound %s", f.Model, load.RateText(f.Bound))
 	}
 	if events > 0 {
 		text += fmt.Sprintf("; none of %d events was refused: dead time below %.2g %%, with 95 %% confidence", events, 100*deadBelow/float64(events))

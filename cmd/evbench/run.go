@@ -158,6 +158,9 @@ type measurement struct {
 // predictionTime bounds the prediction of a run, which must not delay the run.
 const predictionTime = 5 * time.Second
 
+// stepTime bounds that of one step of a search for rates.
+const stepTime = time.Second
+
 func measure(c *cli.Context, m measurement) (err error) {
 	if err := agree(c, m.scenario); err != nil {
 		return err
@@ -244,7 +247,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 			m.describe(to)
 		}
 	}
-	_, err = bench.Run(c.Context, bench.Work{Scenario: m.scenario, Cases: m.planned, Search: searchOf(c), Fabric: under, Ways: ways, Open: func() (results.Sink, error) {
+	_, err = bench.Run(c.Context, bench.Work{Scenario: m.scenario, Cases: m.planned, Search: searchOf(c, m.scenario), Fabric: under, Ways: ways, Open: func() (results.Sink, error) {
 		var err error
 		files, err = createResults(dir, c.App.ErrWriter)
 		return files, err
@@ -262,11 +265,13 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 }
 
 // searchOf is the search for rates that --find-rate asks for; nil without it.
-func searchOf(c *cli.Context) *bench.Search {
+func searchOf(c *cli.Context, s *scenario.Scenario) *bench.Search {
 	if !c.Bool("find-rate") {
 		return nil
 	}
-	return &bench.Search{Latency: c.Duration("latency")}
+	return &bench.Search{Latency: c.Duration("latency"), Simulate: func(ctx context.Context, p *bench.Planned) *results.Offered {
+		return simulate.Expect(ctx, s, p, stepTime)
+	}}
 }
 
 // routed opens the fabric, whose links commands may take down and whose routes may be installed.

@@ -19,18 +19,31 @@ import (
 func Predict(ctx context.Context, s *scenario.Scenario, planned []bench.Planned, budget time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
-	parallel.Each(0, len(planned), func(_, i int) {
-		p := &planned[i]
-		r, err := expected(ctx, s, *p, budget)
-		if err != nil {
-			p.Prediction.NotSimulated = err.Error()
-			return
-		}
-		p.Prediction.Model, p.Prediction.EventsPerSec, p.Prediction.ModelEfficiency = r.Simulated, r.EventsPerSec.Mean, r.MeasuredEfficiency
-		if o := r.Offered; o != nil {
-			p.Prediction.Load = &results.Expected{Complete: o.Taken(), Dead: o.Dead(), Latency: o.Latency}
-		}
-	})
+	parallel.Each(0, len(planned), func(_, i int) { expect(ctx, s, &planned[i], budget) })
+}
+
+// Expect is Predict for a step of a search for rates, of a case that Predict could simulate: it says what becomes of the
+// events offered; nil: that is not known.
+func Expect(ctx context.Context, s *scenario.Scenario, p *bench.Planned, budget time.Duration) *results.Offered {
+	ctx, cancel := context.WithTimeout(ctx, budget)
+	defer cancel()
+	if p.Prediction.NotSimulated != "" {
+		return nil
+	}
+	return expect(ctx, s, p, budget)
+}
+
+func expect(ctx context.Context, s *scenario.Scenario, p *bench.Planned, budget time.Duration) *results.Offered {
+	r, err := expected(ctx, s, *p, budget)
+	if err != nil {
+		p.Prediction.NotSimulated = err.Error()
+		return nil
+	}
+	p.Prediction.Model, p.Prediction.EventsPerSec, p.Prediction.ModelEfficiency = r.Simulated, r.EventsPerSec.Mean, r.MeasuredEfficiency
+	if o := r.Offered; o != nil {
+		p.Prediction.Load = &results.Expected{Complete: o.Taken(), Dead: o.Dead(), Latency: o.Latency}
+	}
+	return r.Offered
 }
 
 func expected(ctx context.Context, s *scenario.Scenario, p bench.Planned, budget time.Duration) (results.Case, error) {
