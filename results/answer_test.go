@@ -293,11 +293,14 @@ func TestAnswerOfLoads(t *testing.T) {
 	lacks := loadOf("lacks", 1200, .5, .5, 0)
 	lacks.Offered.Complete, lacks.Offered.Incomplete = 970, 30
 	lacks.Offered.Missing = []results.Missing{{Server: 5, Events: 29}, {Server: 2, Events: 7}}
+	saturated := loadOf("saturated", 20e3, .8, 1, 500)
+	saturated.CPUBusy = .98
 	for _, tt := range []struct {
 		cases []results.Case
 		delay float64
 		want  string
 	}{
+		{[]results.Case{saturated}, 0, "NOT KNOWN: “saturated” takes 50 % of 20 kHz: 50 % dead time; sources make at most 10.2 kHz of the 20 kHz asked for on this machine, whose processors were busy 98 % of the time: lower load.rate."},
 		{[]results.Case{lacks}, 0, "BAD: “lacks” takes 97 % of 1.2 kHz: 3 % incomplete, most without server5."},
 		{[]results.Case{fills}, 0, "NOT KNOWN: “low” takes all of 1.2 kHz, p99.9 12 ms; more and more events wait in the buffers: take a longer --duration, or --find-rate."},
 		{[]results.Case{loadOf("low", 1200, .5, .5, 0)}, 0, "GOOD: “low” takes all of 1.2 kHz, p99.9 12 ms."},

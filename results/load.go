@@ -182,11 +182,23 @@ func (r *reading) takes(i int) answer.Finding {
 		if expected < 1-Tolerance {
 			f.Text += fmt.Sprintf(", %.2g %% predicted", 100*(1-expected))
 		}
-		if short := 1 - o.Taken()/expected; short > Tolerance && r.doubts(short) {
+		switch short := 1 - o.Taken()/expected; {
+		case short <= Tolerance:
+		case c.saturated():
+			text := "sources make at most %s of the %s asked for on this machine, whose processors were busy %.0f %% of the time"
+			made := load.RateText(o.Taken() * o.RatePerSec / min(c.CPUBusy, 1))
+			f.Doubts = []answer.Doubt{{Text: fmt.Sprintf(text, made, load.RateText(o.RatePerSec), 100*c.CPUBusy), Remedy: "lower load.rate"}}
+		case r.doubts(short):
 			f.Doubts = []answer.Doubt{{Text: r.machine().sign, Remedy: r.quieter()}}
 		}
 	}
 	return f
+}
+
+// saturated reports whether a case does not take all that it is offered, and processors were busy all the time: whatever
+// the network carries, no more can be made.
+func (c Case) saturated() bool {
+	return c.Offered != nil && c.Offered.Taken() < 1 && c.CPUBusy > maxBusy
 }
 
 // percentBelow writes a share below 1 with as many digits as show that.
