@@ -46,6 +46,8 @@ func TestScript(t *testing.T) {
 		Dir: "testdata/script", UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("SCENARIOS", scenarios)
+			// testscript removes their folder after the last of all scripts, also of those that -run leaves out: never.
+			t.Cleanup(func() { _ = os.Remove(filepath.Dir(e.WorkDir)) })
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
