@@ -115,8 +115,8 @@ type Wire struct {
 
 // Ways are the ways of messages.
 type Ways interface {
-	// Way returns the wires of the message of a pair in order, those of the servers included. known
-	// says whether those between switches are all there.
+	// Way returns the wires of the message of a pair in order, those of the servers included, and those of the way back where a
+	// time is that of both. known says whether those between switches are all there.
 	Way(src, dst int) (wires []Wire, known bool)
 }
 

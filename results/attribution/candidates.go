@@ -78,13 +78,15 @@ func candidates(e Evidence) (all []candidate, known []bool) {
 		case e.Ways != nil:
 			way, known[i] = e.Ways.Way(p.Src, p.Dst)
 		}
-		from, to := "its cable", "its cable"
+		from, to, both := "its cable", "its cable", false
 		for _, w := range way {
 			switch {
 			case w.From == e.Names[p.Src]:
 				from = "its cable to " + w.To
 			case w.To == e.Names[p.Dst]:
 				to = "its cable to " + w.From
+			case servers[w.From], servers[w.To]: // of the way back
+				both = true
 			default:
 				b.add(i, candidate{kind: OfDirection, part: cmp.Or(w.Name, w.From+" to "+w.To), cable: w.Cable, ends: [2]string{w.From, w.To}})
 				b.add(i, candidate{kind: OfCable, part: w.Cable, cable: w.Cable, ends: [2]string{w.From, w.To}})
@@ -99,8 +101,10 @@ func candidates(e Evidence) (all []candidate, known []bool) {
 			c.kind = OfServer
 			b.add(i, c)
 		}
-		b.add(i, candidate{kind: OfServer, part: e.Names[p.Src], one: "sends", cable: from})
-		b.add(i, candidate{kind: OfServer, part: e.Names[p.Dst], one: "receives", cable: to})
+		if !both {
+			b.add(i, candidate{kind: OfServer, part: e.Names[p.Src], one: "sends", cable: from})
+			b.add(i, candidate{kind: OfServer, part: e.Names[p.Dst], one: "receives", cable: to})
+		}
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(b.all), label.compare) {
 		all = append(all, *b.all[key])

@@ -247,7 +247,7 @@ func (v *Verdict) judgeResult(f *fabric, in Input) (err error) {
 		if v.Pairs, err = f.pairs(in); err != nil {
 			return err
 		}
-		if in.Tables == nil {
+		if in.Tables == nil && !r.Pairs.Relative {
 			v.note("without tables (--tables, --engine) slow pairs can have links of hosts in common only")
 		}
 	}

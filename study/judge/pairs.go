@@ -9,7 +9,6 @@ import (
 	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/results/attribution"
-	"evbench/site/lft"
 	"evbench/site/network"
 	"evbench/study/judge/foreign"
 )
@@ -37,6 +36,8 @@ type Pairs struct {
 	// Fastest is the most that a pair got, as a share of the link rate.
 	Above   int     `json:"above_link_rate,omitempty"`
 	Fastest float64 `json:"fastest_of_link_rate,omitempty"`
+
+	relative bool // as of the result
 
 	named  map[string]int      // the hosts that Causes name, as in parts.Switch
 	ends   map[network.End]int // the links, by port
@@ -96,6 +97,10 @@ type pair struct {
 }
 
 func (f *fabric) pairs(in Input) (*Pairs, error) {
+	of := in.Result.Pairs
+	if of.Relative {
+		in.Rate, in.Tables = 0, nil
+	}
 	list, err := f.ways(in)
 	if err != nil {
 		return nil, err
@@ -103,7 +108,7 @@ func (f *fabric) pairs(in Input) (*Pairs, error) {
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s: no pair of different hosts", in.Result.What)
 	}
-	out := &Pairs{Count: len(list), Pairs: []SlowPair{}}
+	out := &Pairs{Count: len(list), Pairs: []SlowPair{}, relative: of.Relative}
 	if err := out.bursts(list, in); err != nil {
 		return nil, err
 	}
@@ -114,7 +119,7 @@ func (f *fabric) pairs(in Input) (*Pairs, error) {
 	if in.Rate > 0 {
 		out.OfRate = out.Usual / in.Rate
 	}
-	f.matrix(out, list)
+	f.matrix(out, list, of.Both)
 	least := cmp.Or(in.Good.Pair, Usual.Pair)
 	var slow []pair
 	for _, p := range list {
@@ -182,7 +187,7 @@ func (f *fabric) ways(in Input) ([]pair, error) {
 			continue
 		}
 		var err error
-		if p.way, err = f.way(in.Tables, p.src, p.dst); err != nil {
+		if p.way, err = f.way(in, p.src, p.dst); err != nil {
 			return nil, err
 		}
 		out = append(out, p)
@@ -190,14 +195,23 @@ func (f *fabric) ways(in Input) ([]pair, error) {
 	return out, nil
 }
 
-// way lists the ports by which messages leave, the host's first; without tables that of its leaf to the receiver is the
-// only other one.
-func (f *fabric) way(t *lft.Tables, src, dst network.Node) (way []network.End, err error) {
-	route := []network.End{f.net.Leaf(dst)}
-	if t != nil {
-		route, err = f.route(t, src, dst)
+// way lists the ports by which messages leave, the host's first, and where a rate is that of both directions those of the way back;
+// without tables that of its leaf to the receiver is the only other one.
+func (f *fabric) way(in Input, src, dst network.Node) (way []network.End, err error) {
+	ends := [][2]network.Node{{src, dst}, {dst, src}}
+	if !in.Result.Pairs.Both {
+		ends = ends[:1]
 	}
-	return append([]network.End{{Node: src, Port: 1}}, route...), err
+	for _, x := range ends {
+		route := []network.End{f.net.Leaf(x[1])}
+		if in.Tables != nil {
+			if route, err = f.route(in.Tables, x[0], x[1]); err != nil {
+				return nil, err
+			}
+		}
+		way = append(append(way, network.End{Node: x[0], Port: 1}), route...)
+	}
+	return way, nil
 }
 
 // share sets for each pair how many concurrent pairs pass the fullest link on its way, over the
@@ -223,7 +237,7 @@ func (f *fabric) share(list []pair) {
 
 // blame names who is slow, by the same attribution as a run. Without tables the ways between switches are not known.
 func (f *fabric) blame(out *Pairs, in Input, list, slow []pair) {
-	named := ways{f, in.Tables, map[network.End]attribution.Wire{}}
+	named := ways{f, in, map[network.End]attribution.Wire{}}
 	e, at := attribution.Evidence{Timed: true, Ways: named}, map[network.Node]int{}
 	for i, v := range f.hosts.Nodes {
 		at[v], e.Names = i, append(e.Names, f.name(v))
@@ -258,14 +272,14 @@ func (f *fabric) blame(out *Pairs, in Input, list, slow []pair) {
 // ways are those of messages between hosts of the job.
 type ways struct {
 	*fabric
-	tables *lft.Tables
-	named  map[network.End]attribution.Wire
+	in    Input
+	named map[network.End]attribution.Wire
 }
 
 // Way implements attribution.Ways. Routes were found before.
 func (w ways) Way(src, dst int) (wires []attribution.Wire, known bool) {
-	route, _ := w.way(w.tables, w.hosts.Nodes[src], w.hosts.Nodes[dst])
-	return lists.Map(route, w.wire), w.tables != nil
+	route, _ := w.way(w.in, w.hosts.Nodes[src], w.hosts.Nodes[dst])
+	return lists.Map(route, w.wire), w.in.Tables != nil
 }
 
 // wire names the link that leaves by a port, its cable by the lower end.
@@ -286,7 +300,7 @@ func (w ways) wire(e network.End) attribution.Wire {
 }
 
 // matrix holds what each host got from each other; for several pairs of ranks their mean.
-func (f *fabric) matrix(out *Pairs, list []pair) {
+func (f *fabric) matrix(out *Pairs, list []pair, both bool) {
 	n, at := len(f.hosts.Nodes), map[network.Node]int{}
 	for i, v := range f.hosts.Nodes {
 		at[v] = i
@@ -294,9 +308,13 @@ func (f *fabric) matrix(out *Pairs, list []pair) {
 	count := make([]float64, n*n)
 	out.matrix = make([]float64, n*n)
 	for _, p := range list {
-		cell := at[p.src]*n + at[p.dst]
-		out.matrix[cell] += p.Rate
-		count[cell]++
+		cells := [...]int{at[p.src]*n + at[p.dst], at[p.dst]*n + at[p.src]}
+		for i, cell := range cells {
+			if i == 0 || both {
+				out.matrix[cell] += p.Rate
+				count[cell]++
+			}
+		}
 	}
 	for i := range out.matrix {
 		if out.matrix[i] /= count[i]; count[i] == 0 {

@@ -71,6 +71,77 @@ func TestPairsNameTheLink(t *testing.T) {
 	}
 }
 
+// together is what ClusterKit would see: each pair once, its slower direction, in rounds whose pairs share links and that the file does not
+// tell, where alone is false.
+func together(t *testing.T, tables *lft.Tables, alone bool, factor func(network.End) float64) *foreign.Result {
+	t.Helper()
+	n := tables.Net
+	r := &foreign.Result{What: "pairs", Pairs: &foreign.Pairs{Both: true}}
+	for v := range network.Node(n.Hosts()) {
+		r.Pairs.Names = append(r.Pairs.Names, n.Info(v).Name)
+	}
+	last := n.Hosts() - 1
+	for round := range last {
+		on, ways := map[network.End]float64{}, map[[2]int][]network.End{}
+		for i := range n.Hosts() / 2 {
+			pair := [2]int{(round + i) % last, (round + last - i) % last}
+			if i == 0 {
+				pair[1] = last
+			}
+			for k, src := range pair {
+				dst := pair[1-k]
+				route, fault := tables.Route(network.Node(src), int(n.Info(network.Node(dst)).LID))
+				expect.MustTrue(t, fault == lft.NoFault, "%v", fault)
+				ways[pair] = append(append(ways[pair], route...), network.End{Node: network.Node(src), Port: 1})
+			}
+			for _, e := range ways[pair] {
+				if on[e]++; alone {
+					on[e] = 1
+				}
+			}
+		}
+		for pair, way := range ways {
+			rate := 1e10
+			for _, e := range way {
+				rate = min(rate, 1e10*factor(e)/on[e])
+			}
+			r.Pairs.List = append(r.Pairs.List, foreign.Pair{Src: pair[0], Dst: pair[1], Rate: rate, Group: len(r.Pairs.List)})
+		}
+	}
+	return r
+}
+
+// Of pairs whose figures are of both directions the slow link is named. Where it is not known which of them shared links, only hosts are, or
+// nobody, and whether all are slow is open.
+func TestPairsBoth(t *testing.T) {
+	in := input(t, "FT(2;4,4)", "ftree")
+	in.Rate = 1e10
+	for _, mode := range []struct{ alone, relative bool }{{true, false}, {true, true}, {false, true}} {
+		named := map[bool]int{} // by whether it is a link of a host
+		for _, c := range append(in.Net.Cables(), network.Cable{}) {
+			in.Result = together(t, in.Tables, mode.alone, func(e network.End) float64 {
+				if e == c.A {
+					return 0.3
+				}
+				return 1
+			})
+			in.Result.Pairs.Relative = mode.relative
+			p := judged(t, in).Pairs
+			slow, host := c.A != c.B, in.Net.IsHost(c.A.Node)
+			want := "port " + in.Net.EndName(c.A)
+			if host {
+				want = in.Net.Info(c.A.Node).Name + " or its cable"
+			}
+			for _, x := range p.Causes {
+				expect.True(t, slow && strings.Contains(x.Name, want), "%+v: %s for %s", mode, x.Name, want)
+				named[host]++
+			}
+			expect.True(t, mode.relative == (p.OfRate == 0) && p.matrix[1] == p.matrix[16], "%+v", p)
+		}
+		expect.True(t, named[true] == 16 && (named[false] == 16) != mode.relative || !mode.alone, "%+v: %v", mode, named)
+	}
+}
+
 // Pairs that share links under the tables are not slow, and the linear shift takes as long as
 // the tables say.
 func TestPairsShare(t *testing.T) {

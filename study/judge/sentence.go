@@ -98,7 +98,7 @@ func (v *Verdict) measured() answer.Finding {
 // ofPairs says whether pairs are slow, and which.
 func (v *Verdict) ofPairs() answer.Finding {
 	p, usual := v.Pairs, show.Amount(v.Pairs.Usual, "bit/s")
-	share := func() string { return percent(p.Usual/v.Rate) + " of the link rate" }
+	share := func() string { return percent(p.OfRate) + " of the link rate" }
 	switch {
 	case p.Slow > 0:
 		x := p.Pairs[0]
@@ -133,16 +133,19 @@ func (v *Verdict) ofPairs() answer.Finding {
 	default:
 		f.Text = fmt.Sprintf("none of %d pairs is slow, usually %s", p.Count, usual)
 	}
-	if v.Rate == 0 {
+	switch {
+	case p.relative:
+		f.Doubts = []answer.Doubt{{Text: "whether all are slow is open", Remedy: "give a table of pairs (src,dst,Gbit/s)"}}
+	case v.Rate == 0:
 		f.Doubts = []answer.Doubt{{Text: "whether all are slow is not known", Remedy: "give the link rate (--rate)"}}
-	} else if p.Below == 0 {
+	case p.Below == 0:
 		f.Text += ", " + share()
 	}
 	return f
 }
 
 // allSlow reports whether pairs usually have far less than the stated rate of the links.
-func (v *Verdict) allSlow() bool { return v.Rate > 0 && v.Pairs.Usual < v.good.Pairs*v.Rate }
+func (v *Verdict) allSlow() bool { return v.Pairs.OfRate > 0 && v.Pairs.OfRate < v.good.Pairs }
 
 // alone is the limit of the network, or of its tables, without a result: a shortfall is known, that all is good is not.
 func (v *Verdict) alone() answer.Finding {

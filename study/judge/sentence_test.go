@@ -50,7 +50,12 @@ func drawn(rng *rand.Rand) *Verdict {
 		}
 	}
 	if maybe() {
-		v.Rate = 100e9
+		if v.Rate = 100e9; v.Pairs != nil {
+			v.Pairs.relative = maybe()
+			if v.Pairs.OfRate = v.Pairs.Usual / v.Rate; v.Pairs.relative {
+				v.Pairs.OfRate = 0
+			}
+		}
 	}
 	if rng.IntN(8) == 0 {
 		v.Guess = "Slurm does not say how many cables join two switches, or how fast they are"

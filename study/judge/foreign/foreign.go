@@ -107,7 +107,9 @@ var formats = []Format{
 	{OSU, osuTitle.Match, readOSU},
 	{"imb", containing(imbTitle), readIMB},
 	{"mpigraph", containing(mpiGraphTitle), readMPIGraph},
+	{"clusterkit", clusterKitHead.Match, readClusterKit},
 	{"nccl-alltoallv", isAlltoallv, readAlltoallv},
+	{"nccl-sendrecv", isSendrecv, readSendrecv},
 	{NCCL, isNCCL, readNCCL},
 	{Iperf3, func(data []byte) bool {
 		data = afterBanner(data)
@@ -423,6 +425,23 @@ type Pairs struct {
 	List  []Pair
 	// Shifts: all pairs of the linear shift were measured, a phase at a time.
 	Shifts bool
+	// Both: a rate is that of a pair whose ends send to each other at the same time; the pair is in the list once.
+	// Relative: rates show which pairs are slower than others, not what a link carries, nor which pairs shared one.
+	Both, Relative bool
+
+	at map[string]int // Names
+}
+
+// end returns the number of an end by its name.
+func (p *Pairs) end(name string) int {
+	i, known := p.at[name]
+	if !known {
+		if i = len(p.Names); i == 0 {
+			p.at = map[string]int{}
+		}
+		p.at[name], p.Names = i, append(p.Names, name)
+	}
+	return i
 }
 
 // A Pair is what Dst received from Src, in bit/s. Pairs of one group ran at the same time.
@@ -468,8 +487,11 @@ func (p *Pairs) check() error {
 		}
 		seen[pair] = true
 	}
-	if len(p.List) == 0 {
+	switch {
+	case len(p.List) == 0:
 		return fmt.Errorf("no pair was measured")
+	case len(p.Names) > maxEnds:
+		return fmt.Errorf("more than %d hosts", maxEnds)
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ type iperfSum struct {
 // The receiver's bytes count. With -R the server sends; with --bidir both do. Tests that overlap
 // for more than half of the shorter ran at the same time.
 func readIperf3(data []byte, o Options) (*Result, error) {
-	t := &iperfTests{at: map[string]int{}, addresses: o.Addresses}
+	t := &iperfTests{addresses: o.Addresses}
 	n := 0
 	err := each(data, func(document []byte) error {
 		n++
@@ -188,7 +188,6 @@ type iperfTests struct {
 	pairs    Pairs
 	from, to []float64 // seconds, by pair
 	ports    []string  // of its connection, by pair, "": not known
-	at       map[string]int
 	// addresses are those of hosts: see Options.
 	addresses map[string]string
 	version   string
@@ -249,10 +248,7 @@ func (t *iperfTests) test(s iperfStart, e iperfEnd) error {
 		own = cmp.Or(t.addresses[s.Connected[0].Local], own)
 		ports = fmt.Sprint(system[1], " ", s.Connected[0].Port, " ", s.Connected[0].To)
 	}
-	client, server := t.end(own), t.end(cmp.Or(t.addresses[s.ConnectingTo.Host], s.ConnectingTo.Host))
-	if len(t.pairs.Names) > maxEnds {
-		return fmt.Errorf("more than %d hosts", maxEnds)
-	}
+	client, server := t.pairs.end(own), t.pairs.end(cmp.Or(t.addresses[s.ConnectingTo.Host], s.ConnectingTo.Host))
 	from := s.Timestamp.Secs
 	if s.Timestamp.Millis > 0 {
 		from = s.Timestamp.Millis / 1000
@@ -273,14 +269,4 @@ func (t *iperfTests) test(s iperfStart, e iperfEnd) error {
 		add(server, client, e.Back)
 	}
 	return nil
-}
-
-func (t *iperfTests) end(name string) int {
-	i, ok := t.at[name]
-	if !ok {
-		i = len(t.pairs.Names)
-		t.at[name] = i
-		t.pairs.Names = append(t.pairs.Names, name)
-	}
-	return i
 }

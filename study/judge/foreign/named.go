@@ -23,7 +23,7 @@ var named = []struct {
 	{regexp.MustCompile(`ucc_perftest|(?m)^Collective:\s+\w+`), "this is ucc_perftest: take osu_alltoall -f, " + givenNumber},
 	{regexp.MustCompile(`Network Tests v\d|GPCNeT`), "this is GPCNeT, whose exchange has 32 bytes: take osu_alltoall -f, " + givenNumber},
 	{regexp.MustCompile(`(?i)linktest`), "this is LinkTest" + measuresPairs + givenNumber},
-	{regexp.MustCompile(`(?i)cluster ?kit`), "this is ClusterKit" + measuresPairs + givenNumber},
+	{regexp.MustCompile(`(?i)cluster ?kit`), "this is ClusterKit: give bandwidth.txt of its output folder, or write what each pair got into a table (the line \"src,dst,Gbit/s\", then \"node1,node2,96.1\" …)"},
 	{regexp.MustCompile(`(?i)#@?repro-?mpi|#@sync=MPI_Barrier`), "this is ReproMPI: take osu_alltoall -f, " + givenNumber},
 	{regexp.MustCompile(`HPC Challenge|HPCC|MPIRandomAccess_`), "this is HPCC, whose PTRANS and FFT are not exchanges alone: take osu_alltoall -f, " + givenNumber},
 }

@@ -72,10 +72,12 @@ type ncclText struct {
 	hosts []string // by rank
 	notes []string
 
-	others      []string // programs before and behind it in the log
-	named       bool     // each part says which program wrote it
-	elsewhere   bool     // in the part of one of them
-	at, columns int      // that of the time, and how many; 0: before the head
+	not         *regexp.Regexp // other programs
+	of, op      string         // what it measures, and what each row has as redop
+	others      []string       // programs before and behind it in the log
+	named       bool           // each part says which program wrote it
+	elsewhere   bool           // in the part of one of them
+	at, columns int            // that of the time, and how many; 0: before the head
 	group       string
 	ended       bool
 }
@@ -150,19 +152,25 @@ func ncclRows(data []byte, sure, partial bool) (*ncclText, error) {
 		}
 		return nil, fmt.Errorf("it does not name its program of nccl-tests: if that is alltoall_perf, give the format %s", NCCL)
 	}
-	x := &ncclText{named: bytes.Contains(data, []byte(ncclStart))}
+	x := &ncclText{of: "an all-to-all", op: "none", not: otherNCCL}
+	return x, x.read(data, partial)
+}
+
+// read reads the rows of one program.
+func (x *ncclText) read(data []byte, partial bool) error {
+	x.named = bytes.Contains(data, []byte(ncclStart))
 	if err := lines(data, x.line); err != nil {
-		return nil, err
+		return err
 	}
 	switch {
 	case x.at == 0 && len(x.others) > 0:
-		return nil, fmt.Errorf("%s is not an all-to-all: run alltoall_perf", show.Few(x.others))
+		return fmt.Errorf("%s is not an all-to-all: run alltoall_perf", show.Few(x.others))
 	case x.at == 0:
-		return nil, fmt.Errorf("no line with the columns size, redop, root, time, algbw and busbw")
+		return fmt.Errorf("no line with the columns size, redop, root, time, algbw and busbw")
 	case x.ranks < 2:
-		return nil, fmt.Errorf("%d lines \"# Rank\": how many ranks took part is not known", x.ranks)
+		return fmt.Errorf("%d lines \"# Rank\": how many ranks took part is not known", x.ranks)
 	case !x.ended && !partial:
-		return nil, fmt.Errorf("no line %q: the run ended before that%s; %s", "# Out of bounds values", because(endIn(data)), wholeRows)
+		return fmt.Errorf("no line %q: the run ended before that%s; %s", "# Out of bounds values", because(endIn(data)), wholeRows)
 	}
 	if n := x.ranks - len(x.hosts); n > 0 {
 		if n < x.ranks {
@@ -177,12 +185,12 @@ func ncclRows(data []byte, sure, partial bool) (*ncclText, error) {
 		x.rows = rows
 		x.notes = append(x.notes, "several results for each size, of types (-d all) or of cycles (-N): the slowest counts")
 	}
-	return x, nil
+	return nil
 }
 
 func (x *ncclText) line(n int, text string, f []string) error {
 	if started, is := strings.CutPrefix(text, ncclStart); is {
-		x.elsewhere = otherNCCL.MatchString(started)
+		x.elsewhere = x.not.MatchString(started)
 		if x.elsewhere {
 			x.others = append(x.others, strings.TrimSpace(started))
 		}
@@ -190,7 +198,7 @@ func (x *ncclText) line(n int, text string, f []string) error {
 	switch {
 	case x.elsewhere || strings.HasPrefix(text, "# Collective test concluded"):
 		return nil
-	case !x.named && otherNCCL.MatchString(text):
+	case !x.named && x.not.MatchString(text):
 		return fmt.Errorf("line %d: %q is not an all-to-all: give only that part", n, short(text))
 	case len(f) > 2 && f[0] == "#" && f[1] == "Rank" && isCount(f[2]):
 		return x.rank(n, text, f)
@@ -252,8 +260,8 @@ func (x *ncclText) row(n int, text string, f []string) error {
 	if len(f) < max(x.columns, at+1) {
 		return fmt.Errorf("line %d: %d columns of %d: %q is cut, or without the exchange out of place", n, len(f), x.columns, short(text))
 	}
-	if f[at-1] != "-1" || f[at-2] != "none" {
-		return fmt.Errorf("line %d: redop %s and root %s are not those of an all-to-all", n, short(f[at-2]), short(f[at-1]))
+	if f[at-1] != "-1" || f[at-2] != x.op {
+		return fmt.Errorf("line %d: redop %s and root %s are not those of %s", n, short(f[at-2]), short(f[at-1]), x.of)
 	}
 	if w := at + 3; w < len(f) && f[w] != "0" && f[w] != "N/A" && f[w] != "0e+00" {
 		return fmt.Errorf("line %d: %s wrong elements", n, short(f[w]))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -38,7 +37,7 @@ type perftest struct {
 //
 // Of several sizes the largest counts, or that of Options. Nothing says when tests ran: each is taken for one that ran alone.
 func readPerftest(data []byte, o Options) (*Result, error) {
-	p, at := Pairs{}, map[string]int{}
+	p := Pairs{}
 	var t *perftest
 	server := false
 	end := func() error {
@@ -48,19 +47,11 @@ func readPerftest(data []byte, o Options) (*Result, error) {
 		if t.rate == 0 {
 			return errors.New("the test has no result of that size: it did not end, or another size was measured")
 		}
-		ends := []int{0, 0}
-		for i, address := range []string{t.local, t.other} {
-			name := cmp.Or(o.Addresses[address], address)
-			if _, known := at[name]; !known {
-				at[name] = len(p.Names)
-				p.Names = append(p.Names, name)
-			}
-			ends[i] = at[name]
-		}
+		src, dst := p.end(cmp.Or(o.Addresses[t.local], t.local)), p.end(cmp.Or(o.Addresses[t.other], t.other))
 		if t.reads {
-			slices.Reverse(ends)
+			src, dst = dst, src
 		}
-		p.List = append(p.List, Pair{Src: ends[0], Dst: ends[1], Rate: t.rate, Group: len(p.List)})
+		p.List = append(p.List, Pair{Src: src, Dst: dst, Rate: t.rate, Group: len(p.List)})
 		t = nil
 		return nil
 	}
@@ -77,9 +68,6 @@ func readPerftest(data []byte, o Options) (*Result, error) {
 			t = &perftest{reads: title[1] == "RDMA_Read"}
 		case t != nil:
 			err = t.line(text, f, o.Size)
-		}
-		if err == nil && len(p.Names) > maxEnds {
-			err = fmt.Errorf("more than %d hosts", maxEnds)
 		}
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)

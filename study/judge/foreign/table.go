@@ -21,7 +21,7 @@ func cells(line string) []string {
 	return strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(",;\t\r ", r) })
 }
 
-// readPairs reads a table that a script around a benchmark of two hosts writes (ib_write_bw, sendrecv_perf, ClusterKit): what
+// readPairs reads a table that a script around a benchmark of two hosts writes, such as ib_write_bw: what
 // dst received from src, in the unit of the head. Pairs of one round ran at the same time; without rounds each ran alone.
 //
 //	src,dst,Gbit/s,round
@@ -36,7 +36,7 @@ func readPairs(data []byte, _ Options) (*Result, error) {
 	if _, err := unit.ParseRate("1" + head[2]); err != nil || len(head) > 3 && !rounds {
 		return nil, fmt.Errorf("line 1: %s: columns are src, dst, a unit of rates such as Gbit/s or MB/s, and round or nothing", short(strings.Join(head, ",")))
 	}
-	p, ends, at := Pairs{}, map[string]int{}, map[string]int{}
+	p, at := Pairs{}, map[string]int{}
 	err := lines(data, func(n int, text string, _ []string) error {
 		f := cells(text)
 		if len(f) == 0 || len(p.Names) == 0 && strings.EqualFold(f[0], "src") {
@@ -49,16 +49,7 @@ func readPairs(data []byte, _ Options) (*Result, error) {
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
-		for _, name := range f[:2] {
-			if _, known := ends[name]; !known {
-				ends[name] = len(p.Names)
-				p.Names = append(p.Names, name)
-			}
-		}
-		if len(p.Names) > maxEnds {
-			return fmt.Errorf("line %d: more than %d hosts", n, maxEnds)
-		}
-		x := Pair{Src: ends[f[0]], Dst: ends[f[1]], Rate: float64(rate), Group: len(p.List)}
+		x := Pair{Src: p.end(f[0]), Dst: p.end(f[1]), Rate: float64(rate), Group: len(p.List)}
 		if rounds {
 			if _, known := at[f[3]]; !known {
 				at[f[3]] = len(at)
