@@ -72,7 +72,7 @@ func (r *runner) lookAt(m *measured) {
 	e := culprit.Evidence(m.Plan, m.Mode, m.outcome.Span.Seconds(), pairs, servers, r.controlled())
 	for _, p := range r.ports[m.Name] {
 		if p.IsError() {
-			e.Counted = append(e.Counted, [2]string{p.Switch, p.Port})
+			e.Counted = append(e.Counted, [3]string{p.Switch, p.Port, p.Cable})
 		}
 	}
 	if r.expect != nil {

@@ -40,12 +40,13 @@ type Counters struct {
 }
 
 // A PortCount is a counter of a port of a switch. Where Port is the name of what stands at its other end, it is a sign for
-// who is slow.
+// who is slow; Cable tells it from others between the same two.
 type PortCount struct {
 	Switch  string `json:"switch"`
 	Port    string `json:"port"`
 	Counter string `json:"counter"`
 	Count   uint64 `json:"count"`
+	Cable   string `json:"cable,omitempty"`
 }
 
 // IsError reports whether it counts errors of a cable: of symbols, of check sums, of links that went down or were retrained.
@@ -83,7 +84,7 @@ func Risen(sum, before, after []PortCount) []PortCount {
 		out = append(out, key)
 	}
 	slices.SortFunc(out, func(a, b PortCount) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Switch, b.Switch), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Counter, b.Counter))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Switch, b.Switch), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Cable, b.Cable), cmp.Compare(a.Counter, b.Counter))
 	})
 	return out[:min(len(out), mostPorts)]
 }

@@ -80,6 +80,7 @@ const (
 // Counters say what ports of switches have counted: sh -c runs Command before and after each slice.
 type Counters struct {
 	Command string // "": nothing is asked
+	Network string // file with the network, by which LIDs have names; "": that of the topology or the routes
 	Timeout time.Duration
 }
 

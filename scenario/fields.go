@@ -290,6 +290,7 @@ func injectFields(i *Inject) group {
 func countersFields(c *Counters) group {
 	return group{
 		{"command", word(&c.Command), "prints lines SWITCH PORT COUNTER VALUE, or what perfquery does; it runs before and after each slice"},
+		{"network", word(&c.Network), "file with the network, as ibnetdiscover prints it, by which LIDs of perfquery have names (default: that of topology or fabric.routes)"},
 		{"timeout", lasts(&c.Timeout, minTimeout, maxTimeout), "of the command"},
 	}
 }

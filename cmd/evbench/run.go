@@ -231,7 +231,9 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 		Listen: where.Address, Listener: where.Listener, Token: where.Token, JoinTimeout: c.Duration("join-timeout"),
 		Log: log,
 	}
-	o.Ports = countersOf(m.scenario)
+	if o.Ports, err = countersOf(m.scenario); err != nil {
+		return run, err
+	}
 	others := &beside{started: m.scenario.Launch.Kind == scenario.LaunchStarted, full: queueFull}
 	o.Progress = func(e bench.Progress) {
 		others.update(e.Event, manifest)
@@ -404,17 +406,22 @@ func tryRate(ctx context.Context, c *cli.Context, m measurement, rate unit.Rate)
 }
 
 // countersOf asks what ports of switches have counted as a scenario says; nil where it does not.
-func countersOf(s *scenario.Scenario) func(context.Context) ([]results.PortCount, error) {
+func countersOf(s *scenario.Scenario) (func(context.Context) ([]results.PortCount, error), error) {
 	if s.Counters.Command == "" {
-		return nil
+		return nil, nil
+	}
+	named, err := tables.PortNames(s)
+	if err != nil {
+		return nil, usagef("counters.network: %w", err)
 	}
 	return func(ctx context.Context) ([]results.PortCount, error) {
 		text, err := proc.Call{Limit: s.Counters.Timeout, Most: atomicfile.MaxList}.Answer(ctx, "sh", "-c", s.Counters.Command)
 		if err != nil {
 			return nil, err
 		}
-		return host.ReadPorts(text)
-	}
+		p, err := host.ReadPorts(text)
+		return named(p), err
+	}, nil
 }
 
 // listenPage listens as --serve says, or returns nil. A run in a namespace of its own gets the

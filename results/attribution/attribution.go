@@ -29,8 +29,9 @@ type Evidence struct {
 	Servers []Server // by rank, or none
 	Sec     float64  // how long was measured
 	Ways    Ways     // nil: only servers are candidates
-	// Counted are the ports that counted errors: a switch, and what stands at the other end of its cable. They accuse nobody.
-	Counted [][2]string
+	// Counted are the ports that counted errors: a switch or server, what stands at the other end of its cable, and the cable where
+	// there are several, else "". They accuse nobody.
+	Counted [][3]string
 }
 
 // Add adds what a later part of the same exchanges shows. The pairs are the same, in the same order, or there are none.

@@ -413,13 +413,13 @@ func TestSigns(t *testing.T) {
 		{"pauses", []fault{slow}, func(s []Server) { s[5].Pauses = 3 }, "server5 (its adapter sends pauses)"},
 		{"of others, too", []fault{slow}, func(s []Server) { s[5].Pauses, s[7].Pauses = 3, 1 }, "server5 or its cable to leaf1"},
 		{"of another", []fault{slow}, func(s []Server) { s[7].Errors, s[8].Pauses = 1, 1 }, "server5 or its cable to leaf1"},
-		{"its port counts", []fault{slow}, func(s []Server) { s[0].Errors = 0 }, "server5's cable (its switch port counts errors)"},
+		{"its port counts", []fault{slow}, func(s []Server) { s[0].Errors = 0 }, "server5's cable (its ports count errors)"},
 		{"nobody is slow", nil, func(s []Server) { s[5].Errors, s[6].Pauses = 1000, 1000 }, ""},
 	} {
 		e := draw(rand.New(rand.NewPCG(1, 2)), fat{ports: 4, leaves: 4}, 0.02, tt.faults...)
 		tt.count(e.Servers)
 		if strings.HasPrefix(tt.name, "its port") {
-			e.Counted = [][2]string{{"leaf1", "server5"}}
+			e.Counted = [][3]string{{"leaf1", "server5"}}
 		}
 		got := ""
 		for _, c := range Find(e) {

@@ -24,12 +24,13 @@ func (c candidate) beside(o candidate) bool {
 	return c.ends[0] != "" && (c.ends[0] == o.ends[0] || c.ends[0] == o.ends[1] || c.ends[1] == o.ends[0] || c.ends[1] == o.ends[1])
 }
 
-// at reports whether a port, a switch and what stands at its other end, is one of the cable of a candidate.
-func (c candidate) at(port [2]string) bool {
+// at reports whether a port is one of the cable of a candidate.
+func (c candidate) at(port [3]string) bool {
 	if c.kind == OfServer {
-		return port[1] == c.part
+		return port[0] == c.part || port[1] == c.part
 	}
-	return port == c.ends || port == [2]string{c.ends[1], c.ends[0]}
+	ends := [2]string(port[:2])
+	return (port[2] == "" || port[2] == c.cable) && (ends == c.ends || ends == [2]string{c.ends[1], c.ends[0]})
 }
 
 // both says whether the candidate is a thing with both of its directions.

@@ -320,11 +320,12 @@ func (s *search) sign(c candidate) string {
 	if c.kind == OfSwitch {
 		return ""
 	}
-	if len(s.Counted) > 0 && !slices.ContainsFunc(s.Counted, func(x [2]string) bool { return !c.at(x) }) {
+	const count = " (its ports count errors)"
+	if len(s.Counted) > 0 && !slices.ContainsFunc(s.Counted, func(x [3]string) bool { return !c.at(x) }) {
 		if c.kind == OfServer {
-			return "'s cable (its switch port counts errors)"
+			return "'s cable" + count
 		}
-		return " (its ports count errors)"
+		return count
 	}
 	if c.kind != OfServer || at < 0 || at >= len(s.Servers) {
 		return ""

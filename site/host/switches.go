@@ -17,7 +17,7 @@ var (
 )
 
 // ReadPorts reads what a command says of the ports of switches: lines SWITCH PORT COUNTER VALUE, or what perfquery prints of each
-// (infiniband-diags), whose switches are "lid 21". Lines of other forms are refused; # begins a comment.
+// (infiniband-diags), whose switches and adapters are "lid 21". Lines of other forms are refused; # begins a comment.
 func ReadPorts(text []byte) (out []results.PortCount, err error) {
 	lid, port := "", ""
 	scan := bufio.NewScanner(bytes.NewReader(text))

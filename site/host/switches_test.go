@@ -21,8 +21,8 @@ PortSelect:......................36
 LinkDownedCounter:...............1
 `
 	for _, tt := range []struct{ name, text, want, err string }{
-		{"perfquery", perfquery, "[{lid 21 1 SymbolErrorCounter 3} {lid 21 1 PortXmitDiscards 0} {lid 21 1 PortXmitWait 77} {lid 22 36 LinkDownedCounter 1}]", ""},
-		{"a script's", "# of leaves\nleaf1 spine3 rx_crc_errors 12\n\nleaf1 server5 tx_pfc_frames 9\n", "[{leaf1 spine3 rx_crc_errors 12} {leaf1 server5 tx_pfc_frames 9}]", ""},
+		{"perfquery", perfquery, "[{lid 21 1 SymbolErrorCounter 3 } {lid 21 1 PortXmitDiscards 0 } {lid 21 1 PortXmitWait 77 } {lid 22 36 LinkDownedCounter 1 }]", ""},
+		{"a script's", "# of leaves\nleaf1 spine3 rx_crc_errors 12\n\nleaf1 server5 tx_pfc_frames 9\n", "[{leaf1 spine3 rx_crc_errors 12 } {leaf1 server5 tx_pfc_frames 9 }]", ""},
 		{"nothing", "", "[]", ""},
 		{"a word", "leaf1 spine3 x many\n", "", "line 1: \"leaf1 spine3 x many\": the value is no count"},
 		{"another form", "\nleaf1 x 3\n", "", "line 2: \"leaf1 x 3\": not SWITCH PORT COUNTER VALUE"},

@@ -178,6 +178,13 @@ func (x *CaseTree) title(l topology.Link, totals []float64) string {
 		}
 		text += ";"
 	}
+	low, high := x.Tree.Ends(l)
+	a, b := x.Tree.SwitchName(low.Switch), x.Tree.SwitchName(high.Switch)
+	for _, p := range x.Ports {
+		if (p.Switch == a && p.Port == b || p.Switch == b && p.Port == a) && (p.Cable == "" || p.Cable == x.Tree.LinkName(l)) {
+			text += fmt.Sprintf(" %s counted %s %s;", p.Switch, show.Commas(int(p.Count)), p.Counter)
+		}
+	}
 	if when := x.Timed[l]; when != "" {
 		text += " dies " + when + ";"
 	}

@@ -78,6 +78,7 @@ type CaseTree struct {
 	Carried, Planned []float64
 	Timed            map[topology.Link]string // links that die while events are built, in words
 	Causes           []attribution.Cause      // who is slow
+	Ports            []results.PortCount      // what rose meanwhile
 }
 
 // Trees returns the links of every case, nil where their tree is not known: the run needs at least
@@ -91,7 +92,7 @@ func Trees(run *results.Run, plans map[string]*plan.Plan) []*CaseTree {
 	byCase := lists.By(run.Links, func(l results.LinkCount) results.SliceID { return results.SliceID{Case: l.Case, Repeat: l.Repeat} })
 	loads := map[string]*Loads{} // repeats share theirs
 	for i, c := range run.Summary.Cases {
-		x := &CaseTree{Timed: map[topology.Link]string{}, Causes: c.Causes}
+		x := &CaseTree{Timed: map[topology.Link]string{}, Causes: c.Causes, Ports: c.Ports}
 		x.Tree = failed(shape, c.Failures, x.Timed)
 		if p := plans[c.Name]; p != nil {
 			if loads[c.Name] == nil {
