@@ -363,6 +363,40 @@ func TestMessagesThatGoAround(t *testing.T) {
 	}
 }
 
+// A cable that is down at times loses segments without phases, too, where all pairs lose one when they begin; where others that meet it lose
+// about as many, nobody is named.
+func TestCableDownAtTimes(t *testing.T) {
+	f, right := fat{4, 4, false}, 0
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 69))
+		for _, others := range []float64{0.05, 0.7} {
+			e := draw(r, f, 0.1)
+			e.Timed = false
+			for i := range e.Pairs {
+				p := &e.Pairs[i]
+				for _, x := range []struct {
+					name   string
+					chance float64
+				}{{"server0", 0.05}, {"leaf2-spine1", 0.7}, {"leaf2-spine0", others}, {"leaf2-spine3", others}} {
+					if over(x.name)(f, p.Src, p.Dst) && r.Float64() < x.chance {
+						p.Resent += uint64(1 + r.IntN(4))
+					}
+				}
+				p.Resent++
+			}
+			got := Find(e)
+			if others < 0.1 && len(got) == 1 && got[0].names(fault{name: "leaf2-spine1"}) {
+				right++
+			} else if len(got) > 0 {
+				t.Errorf("seed %d, others %.2f: %+v", seed, others, got)
+			}
+		}
+	}
+	if right < 60 {
+		t.Errorf("%d of 100 right", right)
+	}
+}
+
 // shared is what a run notes in which the messages between leaf0 and others pass spine1 two at a time, and take so
 // many times as long as one that has its links alone.
 func shared(e Evidence, f fat, times float64) Evidence {

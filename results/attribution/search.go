@@ -16,7 +16,8 @@ type search struct {
 	open   []bool    // [pair] not explained
 	excess []float64 // [pair] of the usual time; NaN: not known
 	y      []float64 // the same in standard deviations, clipped
-	again  []float64 // [pair] segments resent, clipped
+	lost   []float64 // [pair] segments resent, more than usual
+	again  []float64 // [pair] the same, clipped
 	sigma  float64
 	aside  []candidate // whose pairs are not open any more
 }
@@ -24,7 +25,12 @@ type search struct {
 func newSearch(e Evidence) *search {
 	s := &search{Evidence: e, open: lists.Tabulate(len(e.Pairs), func(int) bool { return true })}
 	s.all, s.known = candidates(e)
-	s.again = lists.Map(e.Pairs, func(p Pair) float64 { return min(float64(p.Resent), mostResent) })
+	s.lost = lists.Map(e.Pairs, func(p Pair) float64 { return float64(p.Resent) })
+	usual := median(s.lost) // of many that send to one at once all may lose the first
+	for i := range s.lost {
+		s.lost[i] = max(0, s.lost[i]-usual)
+		s.again = append(s.again, min(s.lost[i], mostResent))
+	}
 	s.measure()
 	return s
 }
@@ -154,6 +160,9 @@ func (s *search) gain(c candidate, all totals) (gain float64) {
 		within := (in.y.n*in.y.variance() + out.n*out.variance()) / all.y.n
 		gain = all.y.n / 2 * math.Log1p((all.y.variance()-within)/max(leastVariance, within))
 	}
+	if c.kind == OfSwitch { // of whose cables one may lose more than all others
+		return gain
+	}
 	return gain + resends(in.again, all.again)
 }
 
@@ -237,7 +246,7 @@ func (s *search) next(had []Cause) (c Cause, named, any bool) {
 		c.score = gains[best]
 		// What waits at times beside a link that is out of use may wait for the messages that went around it.
 		mean, _ := s.effect(top.pairs)
-		named = !(c.Resent > 0 && (c.AtTimes || c.Share == 0) && (s.crowded(top) || s.bursts(top))) && (c.Resent > 0 && len(had) == 0 || mean >= leastSigmas*s.sigma && c.Share > 0 && s.beside(c, had) && !(c.AtTimes && slices.ContainsFunc(s.aside, top.beside)))
+		named = !(c.Resent > 0 && (c.AtTimes || c.Share == 0) && !s.alone(top)) && (c.Resent > 0 && len(had) == 0 || mean >= leastSigmas*s.sigma && c.Share > 0 && s.beside(c, had) && !(c.AtTimes && slices.ContainsFunc(s.aside, top.beside)))
 	} else {
 		named = false
 	}
@@ -277,9 +286,11 @@ func (s *search) overlaps(c, o candidate) bool {
 }
 
 // beside reports whether a cause is bad enough to be one of its own beside worse ones. Who is let out of a barrier by one that
-// stands still sends late.
+// stands still sends late; messages that go around a cable that loses some wait.
 func (s *search) beside(c Cause, had []Cause) bool {
-	if (c.One == "sends" || c.Kind == OfSwitch) && slices.ContainsFunc(had, func(o Cause) bool { return o.Stops > 0 }) {
+	if slices.ContainsFunc(had, func(o Cause) bool {
+		return o.Stops > 0 && (c.One == "sends" || c.Kind == OfSwitch) || c.AtTimes && o.Loses() && o.Kind != OfServer
+	}) {
 		return false
 	}
 	least := besides
@@ -290,27 +301,22 @@ func (s *search) beside(c Cause, had []Cause) bool {
 	return 1-c.Share >= least*worst
 }
 
-// crowded reports whether a cable that meets a candidate lost at least half as many segments on its own: messages may have
-// gone around that one, and be lost, or late, in the crowd. Lost ones of few pairs count in full.
-func (s *search) crowded(c candidate) bool {
-	resent := func(pairs []int, without []int) (sum uint64) {
+// alone reports whether what is between switches lost most of all segments, and no other cable a good part of that on pairs of its own:
+// while a cable is out of use messages go around it, and are lost, or come in another order, elsewhere.
+func (s *search) alone(c candidate) bool {
+	const most, part = 0.6, 4
+	lost := func(pairs, without []int) (sum float64) {
 		for _, i := range pairs {
 			if _, too := slices.BinarySearch(without, i); !too {
-				sum += s.Pairs[i].Resent
+				sum += s.lost[i]
 			}
 		}
 		return sum
 	}
-	own := resent(c.pairs, nil)
-	return slices.ContainsFunc(s.all, func(o candidate) bool {
-		return o.kind == OfCable && o.cable != c.cable && c.beside(o) && 2*resent(o.pairs, c.pairs) >= own
-	})
-}
-
-// bursts reports whether less than half of the pairs of what is between switches lost its segments: then something happened to
-// some messages, such as others that came to go their way. A cable that loses segments loses those of most.
-func (s *search) bursts(c candidate) bool {
-	return c.kind != OfServer && 2*lists.CountIf(c.pairs, func(i int) bool { return s.Pairs[i].Resent > 0 }) < len(c.pairs)
+	own := lost(c.pairs, nil)
+	return own >= most*lost(lists.Range[int](len(s.Pairs)), nil) && (c.kind == OfServer || !slices.ContainsFunc(s.all, func(o candidate) bool {
+		return o.kind == OfCable && o.cable != c.cable && part*lost(o.pairs, c.pairs) > own
+	}))
 }
 
 // sign says which part of a server is slow, or that a cable is, where its ports or its adapter alone count what tells: errors are those of a
@@ -405,7 +411,7 @@ func (s *search) describe(c *Cause, of candidate, control bool) {
 	c.Of = lists.Filter(of.pairs, func(i int) bool { return s.open[i] })
 	c.Pairs = len(c.Of)
 	for _, i := range c.Of {
-		c.Resent += s.Pairs[i].Resent
+		c.Resent += uint64(s.lost[i])
 		if s.slow(i) {
 			c.Slow++
 		}
@@ -446,7 +452,7 @@ func (s *search) enough(causes []Cause) []Cause {
 			return c.Stops > 0
 		}
 		if c.AtTimes || c.Share == 0 {
-			return c.Kind == OfServer && len(c.Parts) == 1 || !around
+			return c.Kind == OfServer && len(c.Parts) == 1 || c.Loses() && !s.Timed || !around
 		}
 		return rest <= (1-explained)*slow || open <= (1-explained)*excess
 	})
