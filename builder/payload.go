@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"math/rand/v2"
+
+	"evbench/internal/splitmix"
 )
 
 const (
@@ -77,11 +79,8 @@ func (w *Window) sumTo(end int) uint32 {
 
 // mix hashes its arguments with the finaliser of splitmix64.
 func mix(event uint64, source int, seed uint64) uint64 {
-	x := event*0x9e3779b97f4a7c15 ^ uint64(source)*0xd1b54a32d192ed03 ^ seed*0x8cb92ba72f3d8dd7
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	x := event*splitmix.Step ^ uint64(source)*0xd1b54a32d192ed03 ^ seed*0x8cb92ba72f3d8dd7
+	return splitmix.Mix(x + splitmix.Step)
 }
 
 // CRC-32C of a slice from the checksums of two prefixes. With A the bytes before the slice and B

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"evbench/internal/splitmix"
 	"evbench/topology"
 )
 
@@ -117,10 +118,7 @@ func drawn(ports []Port, first int, x uint64) int {
 
 // Mix returns random bits that depend on nothing but its arguments (SplitMix64).
 func Mix(seed, index uint64) uint64 {
-	x := seed*0xd1342543de82ef95 + (index+1)*0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	return splitmix.Mix(seed*0xd1342543de82ef95 + (index+1)*splitmix.Step)
 }
 
 // Paths says what a pinned plan needs from an InfiniBand subnet, where the destination address

@@ -4,21 +4,22 @@ import (
 	"math"
 	"slices"
 
+	"evbench/internal/splitmix"
 	"evbench/model/credit"
 )
 
 // A Pattern returns the destination of the i-th message of a host. r belongs to the host.
-type Pattern func(host int32, i int64, r *random) int32
+type Pattern func(host int32, i int64, r *splitmix.Random) int32
 
 // Uniform draws any host, the sender included.
 func Uniform(hosts int) Pattern {
-	return func(_ int32, _ int64, r *random) int32 { return int32(r.below(hosts)) }
+	return func(_ int32, _ int64, r *splitmix.Random) int32 { return int32(r.Below(hosts)) }
 }
 
 // Others draws any host but the sender.
 func Others(hosts int) Pattern {
-	return func(h int32, _ int64, r *random) int32 {
-		d := int32(r.below(hosts - 1))
+	return func(h int32, _ int64, r *splitmix.Random) int32 {
+		d := int32(r.Below(hosts - 1))
 		if d >= h {
 			d++
 		}
@@ -28,12 +29,12 @@ func Others(hosts int) Pattern {
 
 // Shift sends to the host with a number higher by by, modulo hosts.
 func Shift(hosts, by int) Pattern {
-	return func(h int32, _ int64, _ *random) int32 { return int32((int(h) + by) % hosts) }
+	return func(h int32, _ int64, _ *splitmix.Random) int32 { return int32((int(h) + by) % hosts) }
 }
 
 // ShiftSequence sends message i with shift 1 + (step·i mod (hosts-1)): all others in turn.
 func ShiftSequence(hosts, step int) Pattern {
-	return func(h int32, i int64, _ *random) int32 {
+	return func(h int32, i int64, _ *splitmix.Random) int32 {
 		by := 1 + int64(step)*i%int64(hosts-1)
 		return int32((int64(h) + by) % int64(hosts))
 	}
@@ -41,14 +42,14 @@ func ShiftSequence(hosts, step int) Pattern {
 
 // RandomShifts sends with all shifts in one random order that hosts share, repeated.
 func RandomShifts(hosts int, seed uint64) Pattern {
-	r := random(mix(seed))
+	r := splitmix.Random(splitmix.Mix(seed))
 	order := make([]int, hosts-1)
 	for i := range order {
-		j := r.below(i + 1)
+		j := r.Below(i + 1)
 		order[i] = order[j]
 		order[j] = i + 1
 	}
-	return func(h int32, i int64, _ *random) int32 {
+	return func(h int32, i int64, _ *splitmix.Random) int32 {
 		return int32((int(h) + order[i%int64(len(order))]) % hosts)
 	}
 }
@@ -62,7 +63,7 @@ func Jobs(hosts int, jobs [][]int32, patterns []Pattern) Pattern {
 			of[h], rank[h] = int32(j), int32(i)
 		}
 	}
-	return func(h int32, i int64, r *random) int32 {
+	return func(h int32, i int64, r *splitmix.Random) int32 {
 		j := of[h]
 		if j < 0 {
 			return h
@@ -73,13 +74,13 @@ func Jobs(hosts int, jobs [][]int32, patterns []Pattern) Pattern {
 
 // Permutation sends all messages of a host to the same one, to[host].
 func Permutation(to []int32) Pattern {
-	return func(h int32, _ int64, _ *random) int32 { return to[h] }
+	return func(h int32, _ int64, _ *splitmix.Random) int32 { return to[h] }
 }
 
 // Repeat uses each destination of a pattern for a number of messages in a row.
 func Repeat(p Pattern, times int64, hosts int) Pattern {
 	last := make([]int32, hosts)
-	return func(h int32, i int64, r *random) int32 {
+	return func(h int32, i int64, r *splitmix.Random) int32 {
 		if i%times == 0 {
 			last[h] = p(h, i/times, r)
 		}
@@ -104,14 +105,14 @@ type Traffic struct {
 
 	made []int64
 	at   []credit.Time
-	rand []random
+	rand []splitmix.Random
 }
 
 // Start prepares the traffic for hosts.
 func (t *Traffic) Start(hosts int, seed uint64) {
-	t.made, t.at, t.rand = make([]int64, hosts), make([]credit.Time, hosts), make([]random, hosts)
+	t.made, t.at, t.rand = make([]int64, hosts), make([]credit.Time, hosts), make([]splitmix.Random, hosts)
 	for h := range t.rand {
-		t.rand[h] = random(mix(seed<<20 ^ uint64(h+1)))
+		t.rand[h] = splitmix.Random(splitmix.Mix(seed<<20 ^ uint64(h+1)))
 		t.at[h] = -t.Every
 	}
 }
@@ -129,31 +130,14 @@ func (t *Traffic) Next(h int32, now credit.Time) (credit.Message, bool) {
 	case t.Bernoulli > 0:
 		trials := credit.Time(1)
 		if t.Bernoulli < 1 {
-			trials += credit.Time(math.Log(r.unit()) / math.Log1p(-t.Bernoulli))
+			trials += credit.Time(math.Log(unit(r)) / math.Log1p(-t.Bernoulli))
 		}
 		t.at[h] += trials * t.Every
 		m.Start = t.at[h]
 	case t.Pause > 0 && i > 0:
-		m.Start = max(now, now-t.Early+credit.Time(-math.Log(r.unit())*t.Pause))
+		m.Start = max(now, now-t.Early+credit.Time(-math.Log(unit(r))*t.Pause))
 	}
 	return m, true
 }
 
-// A random is a generator of random numbers (SplitMix64), that of model/credit.
-type random uint64
-
-func mix(z uint64) uint64 {
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
-
-func (r *random) next() uint64 {
-	*r += 0x9e3779b97f4a7c15
-	return mix(uint64(*r))
-}
-
-// below returns a number from 0 to n-1; the bias is below n/2^32.
-func (r *random) below(n int) int { return int(r.next() >> 32 * uint64(n) >> 32) }
-
-func (r *random) unit() float64 { return float64(r.next()>>11+1) / (1 << 53) }
+func unit(r *splitmix.Random) float64 { return float64(r.Next()>>11+1) / (1 << 53) }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+
+	"evbench/internal/splitmix"
 )
 
 // A Message goes from a source to one destination.
@@ -85,7 +87,7 @@ type Engine struct {
 	src  Source
 	ear  Listener // or nil
 	seed uint64
-	rand random
+	rand splitmix.Random
 	turn []uint32
 
 	q    queue
@@ -106,7 +108,7 @@ func New(p Params, w *Wires, r *Routes, src Source, seed uint64) (*Engine, error
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	e := &Engine{p: p, w: w, r: r, src: src, seed: seed, rand: random(mix(seed + 1))}
+	e := &Engine{p: p, w: w, r: r, src: src, seed: seed, rand: splitmix.Random(splitmix.Mix(seed + 1))}
 	e.ear, _ = src.(Listener)
 	e.turn = make([]uint32, w.switches())
 	e.ln = slices.Repeat([]line{{try: never}}, len(w.To))

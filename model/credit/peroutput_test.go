@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"evbench/internal/splitmix"
 	"evbench/site/network"
 	"evbench/testing/expect"
 )
@@ -66,7 +67,7 @@ func runTree(t *testing.T, p Params, traffic *Traffic, until Time) *Engine {
 // TestPerOutputDrains: all that is sent arrives, and all room comes back.
 func TestPerOutputDrains(t *testing.T) {
 	for name, p := range perOutputKinds() {
-		for _, pattern := range []Pattern{Others(16), ShiftSequence(16), func(h int32, _ int64, _ *random) int32 { return (h &^ 15) | h&3 ^ 1 }} {
+		for _, pattern := range []Pattern{Others(16), ShiftSequence(16), func(h int32, _ int64, _ *splitmix.Random) int32 { return (h &^ 15) | h&3 ^ 1 }} {
 			e := runTree(t, p, &Traffic{Pattern: pattern, Flits: 80, Count: 50}, never)
 			got, want := e.Meter.Total(), int64(16*50*80)
 			expect.True(t, got == want, "%s: %d of %d flits arrive", name, got, want)
@@ -90,7 +91,7 @@ func TestPerOutputDrains(t *testing.T) {
 // TestPerOutputAlone: a packet that meets no other takes the delays of its way.
 func TestPerOutputAlone(t *testing.T) {
 	for by, switches := range map[int]Time{1: 1, 4: 3} {
-		one := func(h int32, _ int64, _ *random) int32 {
+		one := func(h int32, _ int64, _ *splitmix.Random) int32 {
 			switch {
 			case h == 0:
 				return int32(by)

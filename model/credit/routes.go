@@ -3,6 +3,8 @@ package credit
 import (
 	"math"
 	"slices"
+
+	"evbench/internal/splitmix"
 )
 
 // A Choice is how a switch chooses between the links that lead to a destination, once for each
@@ -97,15 +99,15 @@ func (e *Engine) route(node int32, p *packet) int32 {
 	}
 	switch e.r.Choice {
 	case Random:
-		return links[e.rand.below(len(links))]
+		return links[e.rand.Below(len(links))]
 	case Turns:
 		t := &e.turn[node-int32(e.w.Hosts)]
 		*t++
 		return links[int(*t)%len(links)]
 	case Hash:
-		return links[mix(uint64(p.src)<<40^uint64(p.dst)<<16^uint64(node)^e.seed)%uint64(len(links))]
+		return links[splitmix.Mix(uint64(p.src)<<40^uint64(p.dst)<<16^uint64(node)^e.seed)%uint64(len(links))]
 	case BetterOfTwo:
-		a, b := links[e.rand.below(len(links))], links[e.rand.below(len(links))]
+		a, b := links[e.rand.Below(len(links))], links[e.rand.Below(len(links))]
 		if e.used(b) < e.used(a) {
 			return b
 		}
@@ -135,7 +137,7 @@ func (e *Engine) best(links []int32) int32 {
 		case u < least:
 			best, least, equal = l, u, 1
 		case u == least:
-			if equal++; e.rand.below(equal) == 0 {
+			if equal++; e.rand.Below(equal) == 0 {
 				best = l
 			}
 		}
@@ -150,20 +152,3 @@ func (e *Engine) used(l int32) (n int64) {
 	}
 	return n
 }
-
-// A random is a generator of random numbers (SplitMix64).
-type random uint64
-
-func mix(z uint64) uint64 {
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
-
-func (r *random) next() uint64 {
-	*r += 0x9e3779b97f4a7c15
-	return mix(uint64(*r))
-}
-
-// below returns a number from 0 to n-1; the bias is below n/2^32.
-func (r *random) below(n int) int { return int(r.next() >> 32 * uint64(n) >> 32) }

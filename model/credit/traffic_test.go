@@ -1,6 +1,9 @@
 package credit
 
-import "evbench/site/network"
+import (
+	"evbench/internal/splitmix"
+	"evbench/site/network"
+)
 
 // NewWires returns the links of a network, all of one speed and length.
 func NewWires(n *network.Network, flit, wire Time) *Wires {
@@ -28,21 +31,23 @@ func NewWires(n *network.Network, flit, wire Time) *Wires {
 }
 
 // A Pattern returns the destination of the i-th message of a host. r belongs to the host.
-type Pattern func(host int32, i int64, r *random) int32
+type Pattern func(host int32, i int64, r *splitmix.Random) int32
 
 // Others draws any host but the sender.
 func Others(hosts int) Pattern {
-	return func(h int32, _ int64, r *random) int32 { return int32((int(h) + 1 + r.below(hosts-1)) % hosts) }
+	return func(h int32, _ int64, r *splitmix.Random) int32 {
+		return int32((int(h) + 1 + r.Below(hosts-1)) % hosts)
+	}
 }
 
 // Shift sends to the host with a number higher by by, modulo hosts.
 func Shift(hosts, by int) Pattern {
-	return func(h int32, _ int64, _ *random) int32 { return int32((int(h) + by) % hosts) }
+	return func(h int32, _ int64, _ *splitmix.Random) int32 { return int32((int(h) + by) % hosts) }
 }
 
 // ShiftSequence sends to all others in turn.
 func ShiftSequence(hosts int) Pattern {
-	return func(h int32, i int64, _ *random) int32 {
+	return func(h int32, i int64, _ *splitmix.Random) int32 {
 		return int32((int64(h) + 1 + i%int64(hosts-1)) % int64(hosts))
 	}
 }
@@ -54,13 +59,13 @@ type Traffic struct {
 	Count   int64
 
 	made []int64
-	rand []random
+	rand []splitmix.Random
 }
 
 func (t *Traffic) Start(hosts int, seed uint64) {
-	t.made, t.rand = make([]int64, hosts), make([]random, hosts)
+	t.made, t.rand = make([]int64, hosts), make([]splitmix.Random, hosts)
 	for h := range t.rand {
-		t.rand[h] = random(mix(seed<<20 ^ uint64(h+1)))
+		t.rand[h] = splitmix.Random(splitmix.Mix(seed<<20 ^ uint64(h+1)))
 	}
 }
 

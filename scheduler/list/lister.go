@@ -3,6 +3,7 @@ package list
 import (
 	"math/bits"
 
+	"evbench/internal/splitmix"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -227,7 +228,7 @@ func (l *lister) partner(d, e, i int) (int, int64) {
 			}
 			score := 4*togo[j] + links + l.p.size*size
 			if l.p.noise > 0 {
-				score += int64(mix(l.p.seed+uint64(at+j*step))>>48) * l.p.noise >> 16
+				score += int64(splitmix.Mix((l.p.seed+uint64(at+j*step))*splitmix.Step)>>48) * l.p.noise >> 16
 			}
 			if score > most {
 				best, most = j, score
@@ -235,14 +236,6 @@ func (l *lister) partner(d, e, i int) (int, int64) {
 		}
 	}
 	return best, most
-}
-
-// mix is the output function of splitmix64.
-func mix(x uint64) uint64 {
-	x *= 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }
 
 // meet reports whether a path is free between leaf a on one side and leaf b on the other.
