@@ -3,6 +3,7 @@ package ports
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"net"
 	"net/netip"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"evbench/companion"
 	"evbench/companion/linux"
@@ -182,6 +185,68 @@ func TestOddNetworks(t *testing.T) {
 		seen = expect.Value(n.ask(t.Context(), [][]wire.Trail{trail(20008)}, 0))(t)[0][0]
 	}
 	expect.True(t, len(seen.Hops) == 2 && seen.Hops[0] == "" && seen.Hops[1] != "" && seen.Reached, "a silent spine: %+v", seen)
+}
+
+// TestQuotations: a switch quotes the header that it has got, and the kernel gives its answer to the socket that has that header. Where
+// somebody on the way (NAT) has written another, the switch stays unknown: its path is not taken for one of the port.
+func TestQuotations(t *testing.T) {
+	n := start(t, topology.Options{Ports: 1, Leaves: 2}, routing.ECMP, lab.HashHeaders)
+	from, to := n.hosts[0].Addr, n.hosts[1].Addr
+	n.command(t, 0, "ip", "route", "replace", "blackhole", to.String())
+	var raw int
+	expect.Must(t, n.In(0, func() (err error) {
+		raw, err = unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
+		return err
+	}))
+	defer unix.Close(raw)
+	const port = 50001
+	sent := quotation(from, to, port, RoCEPort)
+	for _, test := range []struct {
+		name   string
+		quoted []byte
+		heard  bool
+	}{
+		{"as sent", sent, true},
+		{"another source address", quotation(netip.MustParseAddr("10.9.9.9"), to, port, RoCEPort), false},
+		{"another source port", quotation(from, to, port+1, RoCEPort), false},
+		{"another destination", quotation(from, netip.MustParseAddr("10.9.9.9"), port, RoCEPort), false},
+		{"another destination port", quotation(from, to, port, RoCEPort+1), false},
+	} {
+		over, ended := make(chan struct{}), make(chan error, 1)
+		go func() {
+			for {
+				if err := unix.Sendto(raw, test.quoted, 0, &unix.SockaddrInet4{Addr: from.As4()}); err != nil {
+					ended <- err
+					return
+				}
+				select {
+				case <-over:
+					ended <- nil
+					return
+				case <-time.After(5 * time.Millisecond):
+				}
+			}
+		}()
+		trails := [][]wire.Trail{{{From: from.String(), To: netip.AddrPortFrom(to, RoCEPort).String(), Port: port, First: 2, Last: 2, UDP: true}}}
+		seen := expect.Value(n.ask(t.Context(), trails, 0))(t)[0][0]
+		close(over)
+		expect.OK(t, <-ended)
+		expect.True(t, len(seen.Hops) == 1 && (seen.Hops[0] != "") == test.heard && !seen.Reached, "%s: %+v", test.name, seen)
+	}
+}
+
+// quotation is what a switch says of a datagram that it has dropped as its TTL was over.
+func quotation(src, dst netip.Addr, sport, dport uint16) []byte {
+	b := []byte{11, 0, 0, 0, 0, 0, 0, 0, 0x45, 0, 0, 44, 0, 0, 0, 0, 1, unix.IPPROTO_UDP, 0, 0}
+	b = append(append(b, src.AsSlice()...), dst.AsSlice()...)
+	b = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(b, sport), dport)
+	b = append(b, 0, 24, 0, 0)
+	sum := uint32(0)
+	for i := 0; i < len(b); i += 2 {
+		sum += uint32(b[i])<<8 | uint32(b[i+1])
+	}
+	binary.BigEndian.PutUint16(b[2:], ^uint16(sum+sum>>16))
+	return b
 }
 
 // Over IPv6 it is the same: server0, leaf0, spine0, leaf1, server1.

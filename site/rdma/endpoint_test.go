@@ -1,6 +1,7 @@
 package rdma
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -81,6 +82,38 @@ func TestBarrierContract(t *testing.T) {
 		}
 		return out
 	})
+}
+
+// TestTranslated: a peer whose set-up comes from another address than its own is refused by name: a plan of ports asked about other headers.
+func TestTranslated(t *testing.T) {
+	f, _ := memFabric(2, 0)
+	ls := make([]*Listener, 2)
+	for r, at := range []string{"0.0.0.0:0", "127.0.0.1:0"} {
+		ls[r] = expect.Value(listen(Options{Addr: at, Token: "t"}, f.devices[r]))(t)
+		defer ls[r].Close()
+	}
+	port := ls[0].Addr()[strings.LastIndexByte(ls[0].Addr(), ':')+1:]
+	g := Group{ID: 1, Ports: true, Peers: []Peer{{"127.0.0.1:" + port, ls[0].Port()}, {ls[1].Addr(), ls[1].Port()}}}
+	other := g
+	other.Rank, other.Peers = 1, []Peer{{"127.0.0.2:" + port, ls[0].Port()}, g.Peers[1]} // whose connections come from 127.0.0.1
+	ctx, refused := context.WithCancel(t.Context())
+	var both errgroup.Group
+	both.Go(func() error {
+		if e, err := ls[0].Connect(t.Context(), g); err == nil {
+			<-ctx.Done()
+			_ = e.Close()
+		}
+		return nil
+	})
+	e, err := ls[1].Connect(t.Context(), other)
+	if err == nil { // it came before the connection
+		_, err = e.Poll(t.Context(), make([]transport.Op, 1))
+		_ = e.Close()
+	}
+	expect.Error(t, err, "rank 0: its connection comes from 127.0.0.1:")
+	expect.Error(t, err, "and left from 127.0.0.2:")
+	refused()
+	expect.OK(t, both.Wait())
 }
 
 // messages of a size from rank 0 to rank 1, and the receives for them.

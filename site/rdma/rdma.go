@@ -174,7 +174,8 @@ type Group struct {
 	// Need lists the paths that this rank sends data on.
 	Need []tcp.Path
 	// Ports: a spine of Need is the UDP source port of its messages, to the address of the tables. Ports are those of RoCE v2,
-	// 0xc001 to 0xffff.
+	// 0xc001 to 0xffff. A peer whose set-up comes from another address (NAT) is an error; nothing arrives of packets whose
+	// addresses or ports are changed, as their checksum (ICRC) covers both.
 	Ports bool
 	// Partners are the ranks with which this one exchanges barrier signals.
 	Partners []int

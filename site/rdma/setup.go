@@ -238,7 +238,7 @@ type setup struct {
 
 // setup connects to all ranks and starts to listen to them.
 func (l *Listener) setup(ctx context.Context, e *Endpoint) error {
-	g := tcp.Group{ID: e.group.ID, Rank: e.group.Rank, IO: tcp.Copy, Message: headSize, Moved: e.group.Moved}
+	g := tcp.Group{ID: e.group.ID, Rank: e.group.Rank, IO: tcp.Copy, Message: headSize, Moved: e.group.Moved, Ports: e.group.Ports}
 	var ops []transport.Op
 	for r, p := range e.group.Peers {
 		g.Peers = append(g.Peers, tcp.Peer{Addrs: []string{p.Setup}})

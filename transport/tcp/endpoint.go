@@ -284,11 +284,11 @@ func (e *Endpoint) takeFresh() error {
 	return err
 }
 
-// translated returns an error for a connection that does not come from the port of the plan: somebody on the way (NAT) writes
-// other headers than those by which the switches were asked.
+// translated returns an error for a connection that does not come from the address and the port of the plan: somebody on the
+// way (NAT) writes other headers than those by which the switches were asked.
 func (e *Endpoint) translated(a arrival) error {
 	s, err := unix.Getpeername(a.fd)
-	if !e.group.Ports || a.path == transport.Single || err != nil { // nobody is there any more
+	if !e.group.Ports || err != nil { // nobody is there any more
 		return nil
 	}
 	var is netip.AddrPort
@@ -299,10 +299,14 @@ func (e *Endpoint) translated(a arrival) error {
 		is = netip.AddrPortFrom(netip.AddrFrom16(s.Addr).Unmap(), uint16(s.Port))
 	}
 	own, _ := netip.ParseAddrPort(e.group.Peers[a.src].addr(transport.Single)) // it has connected to others
-	if want := own.Addr().WithZone("").Unmap(); int(is.Port()) != a.path || is.Addr() != want && !want.IsUnspecified() {
-		return &transport.PeerError{Peer: a.src, Op: "accept", Err: fmt.Errorf("its connection comes from %v and left from port %d of %v: headers are changed on the way (NAT), so the paths asked for are not those of the connection", is, a.path, want)}
+	want, port := own.Addr().WithZone("").Unmap(), is.Port()
+	if a.path != transport.Single { // else its kernel has chosen the port
+		port = uint16(a.path)
 	}
-	return nil
+	if is.Port() == port && (is.Addr() == want || want.IsUnspecified()) {
+		return nil
+	}
+	return &transport.PeerError{Peer: a.src, Op: "accept", Err: fmt.Errorf("its connection comes from %v and left from %v: headers are changed on the way (NAT), so the paths asked for are not those of the connection", is, netip.AddrPortFrom(want, port))}
 }
 
 func (e *Endpoint) Rank() int { return e.group.Rank }

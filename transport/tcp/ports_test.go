@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -81,5 +82,6 @@ func TestTranslated(t *testing.T) {
 		_, err = f.Poll(t.Context(), make([]transport.Op, 1))
 	}
 	expect.Error(t, err, "accept rank 0: its connection comes from 127.0.0.1:")
+	expect.Error(t, err, fmt.Sprintf(" and left from 127.0.0.1:%d: ", a.Need[0].Spine))
 	expect.Error(t, err, "headers are changed on the way (NAT)")
 }
