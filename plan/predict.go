@@ -254,13 +254,32 @@ func (p *Plan) Loads(w Weight) ([]float64, bool) {
 	return load.wire, true
 }
 
-// portRow is Row with source ports for paths. Without a schedule it has the ports alone, in the order of ranks.
-func (p *Plan) portRow(c Chooser, rank int) []scheduler.Step {
-	n, row := p.Tree.Servers(), []scheduler.Step(nil)
+// Row returns the steps of one rank in each phase, with the paths, or source ports, that it must use
+// (topology.Tree.PathOf). nil without a schedule, unless it has ports: then these, in the order of ranks.
+func (p *Plan) Row(rank int) []scheduler.Step {
+	path, asks, row := p.Path, p.Pinned() && !p.OnePath, []scheduler.Step(nil)
+	if c := p.Ports(); c != nil {
+		path, asks, row = c.Port, true, p.inTurn(rank)
+	}
 	if p.Schedule != nil {
 		row = p.Schedule.Row(rank)
 	}
-	for k := 1; p.Schedule == nil && k < n; k++ {
+	for i, s := range row {
+		row[i].ToSpine, row[i].FromSpine = scheduler.None, scheduler.None
+		if asks && s.To != scheduler.Idle {
+			row[i].ToSpine = path(rank, s.To)
+		}
+		if asks && s.From != scheduler.Idle {
+			row[i].FromSpine = path(s.From, rank)
+		}
+	}
+	return row
+}
+
+// inTurn is the messages of a rank in the order of ranks.
+func (p *Plan) inTurn(rank int) (row []scheduler.Step) {
+	n := p.Tree.Servers()
+	for k := 1; k < n; k++ {
 		s := scheduler.Step{To: (rank + k) % n, From: (rank - k + n) % n}
 		if !p.Tree.Reads(rank) || !p.Tree.Builds(s.To) {
 			s.To = scheduler.Idle
@@ -269,37 +288,6 @@ func (p *Plan) portRow(c Chooser, rank int) []scheduler.Step {
 			s.From = scheduler.Idle
 		}
 		row = append(row, s)
-	}
-	for i, s := range row {
-		row[i].ToSpine, row[i].FromSpine = scheduler.None, scheduler.None
-		if s.To != scheduler.Idle {
-			row[i].ToSpine = c.Port(rank, s.To)
-		}
-		if s.From != scheduler.Idle {
-			row[i].FromSpine = c.Port(s.From, rank)
-		}
-	}
-	return row
-}
-
-// Row returns the steps of one rank in each phase, with the paths that it must use
-// (topology.Tree.PathOf). nil without a schedule.
-func (p *Plan) Row(rank int) []scheduler.Step {
-	if c := p.Ports(); c != nil {
-		return p.portRow(c, rank)
-	}
-	if p.Schedule == nil {
-		return nil
-	}
-	row, asks := p.Schedule.Row(rank), p.Pinned() && !p.OnePath
-	for i, s := range row {
-		row[i].ToSpine, row[i].FromSpine = scheduler.None, scheduler.None
-		if asks && s.To != scheduler.Idle {
-			row[i].ToSpine = p.Path(rank, s.To)
-		}
-		if asks && s.From != scheduler.Idle {
-			row[i].FromSpine = p.Path(s.From, rank)
-		}
 	}
 	return row
 }

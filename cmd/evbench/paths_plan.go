@@ -20,7 +20,7 @@ func planPorts(c *cli.Context) error {
 	if err := checkPlans(len(paths.Hosts), 1); err != nil {
 		return err
 	}
-	x, err := ports.NewExchange(paths)
+	x, err := ports.NewExchange(paths, ports.Roles{})
 	if err != nil {
 		return wrongIn("--paths "+c.String("paths"), err)
 	}

@@ -135,15 +135,22 @@ func (f *File) ByPorts() bool { return f.stated["paths"] != "" }
 // Stated returns the value of a header line that the hash covers; "" for none.
 func (f *File) Stated(key string) string { return f.stated[key] }
 
-// HostName names a rank of a plan over tables or probed paths: as the file does, by its GUID, or by number.
-func (f *File) HostName(rank int) string {
+// Host returns the words of the line x-host of a rank, of which the first is a name; nil: it has none.
+func (f *File) Host(rank int) []string {
 	for i := range f.hosts { // written by rank
-		number, name, _ := strings.Cut(f.hosts[(rank+i)%len(f.hosts)], " ")
-		if words := strings.Fields(name); number == strconv.Itoa(rank) && words != nil {
-			return words[0]
+		if number, words, _ := strings.Cut(f.hosts[(rank+i)%len(f.hosts)], " "); number == strconv.Itoa(rank) {
+			return strings.Fields(words)
 		}
 	}
-	if f.Over.GUIDs != nil {
+	return nil
+}
+
+// HostName names a rank of a plan over tables or probed paths: as the file does, by its GUID, or by number.
+func (f *File) HostName(rank int) string {
+	switch words := f.Host(rank); {
+	case len(words) > 0:
+		return words[0]
+	case f.Over.GUIDs != nil:
 		return fmt.Sprintf("%#x", f.Over.GUIDs[rank])
 	}
 	return strconv.Itoa(rank)

@@ -42,12 +42,7 @@ func (x *census) bundle(src, dst int) *bundle { return x.bundles[[2]int{x.at[src
 // another destination: hosts have few ports.
 func (s *surveying) census() census {
 	n := len(s.Paths.Hosts)
-	near := Paths{Hosts: s.Paths.Hosts}
-	s.each(func(q *question) {
-		if q.reached && len(q.Hops) == 0 {
-			near.Rows = append(near.Rows, Row{Src: q.Src, Dst: q.Dst})
-		}
-	})
+	near := Paths{Hosts: s.Paths.Hosts, Rows: s.rows()}
 	x := census{near.groupOf(), map[[2]int]*bundle{}, make([][]int, n*n)}
 	for src, all := range s.questions {
 		s.questions[src] = slices.DeleteFunc(all, func(q *question) bool {

@@ -16,7 +16,7 @@ import (
 // NewBoth makes the exchange of programs that send over one connection in both directions, as MPI does: a source port is
 // then a candidate with two ways, and both messages of two hosts take that of one port. Of two hosts the first connects.
 func NewBoth(p *Paths) (*Exchange, error) {
-	x, err := newExchange(p, nil, func(r Row) bool { return r.Port == None || (r.Src < r.Dst) == (r.Port > 0) })
+	x, err := newExchange(p, Roles{}, func(r Row) bool { return r.Port == None || (r.Src < r.Dst) == (r.Port > 0) })
 	if err != nil {
 		return nil, err
 	}
@@ -104,11 +104,6 @@ func (p *Paths) Of(names []string) (*Paths, error) {
 	if len(hosts) < 2 {
 		return nil, errors.New("an exchange needs two hosts or more")
 	}
-	return p.between(hosts, number), nil
-}
-
-// between are the paths between some hosts, which have a number each by that in p.
-func (p *Paths) between(hosts []Host, number map[int]int) *Paths {
 	out := *p
 	out.Hosts, out.Rows = hosts, nil
 	for _, r := range p.Rows {
@@ -120,5 +115,5 @@ func (p *Paths) between(hosts []Host, number map[int]int) *Paths {
 		}
 	}
 	slices.SortFunc(out.Rows, compareRows)
-	return &out
+	return &out, nil
 }

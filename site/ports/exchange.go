@@ -11,6 +11,8 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 
 	"evbench/internal/answer"
 	"evbench/plan/promise"
@@ -28,25 +30,48 @@ type Exchange struct {
 	names []string     // of links from 2·Hosts on
 	hops  []netip.Addr // likewise: what answers behind the link
 	both  bool         // the messages of two hosts take candidates of one number: see NewBoth
+	roles Roles
+}
+
+// Roles say which hosts send and which receive, by number; nil: all.
+type Roles struct{ Reads, Builds []bool }
+
+func (r Roles) meet(src, dst int) bool {
+	return (r.Reads == nil || r.Reads[src]) && (r.Builds == nil || r.Builds[dst])
+}
+
+// write writes those of a plan.
+func (r Roles) write(w io.Writer) {
+	for i, set := range [][]bool{r.Reads, r.Builds} {
+		var ranks []string
+		for rank, is := range set {
+			if is {
+				ranks = append(ranks, strconv.Itoa(rank))
+			}
+		}
+		if set != nil {
+			fmt.Fprintf(w, "# %s %s\n", [...]string{"readers", "builders"}[i], strings.Join(ranks, ","))
+		}
+	}
 }
 
 // NewExchange makes the links of paths from the answers of switches. A switch that answers from the interface by which a
 // packet came names a link; where all packets through a switch are answered from one address, a link is what stands
 // between two such addresses, and cables in parallel are one.
-func NewExchange(p *Paths) (*Exchange, error) { return exchangeOf(p, nil) }
-
-// exchangeOf is NewExchange for the messages that meets says; nil: all.
-func exchangeOf(p *Paths, meets func(src, dst int) bool) (*Exchange, error) {
-	return newExchange(p, meets, func(r Row) bool { return r.Port >= 0 })
+func NewExchange(p *Paths, roles Roles) (*Exchange, error) {
+	return newExchange(p, roles, func(r Row) bool { return r.Port >= 0 })
 }
 
-func newExchange(p *Paths, meets func(src, dst int) bool, takes func(Row) bool) (*Exchange, error) {
+func newExchange(p *Paths, roles Roles, takes func(Row) bool) (*Exchange, error) {
 	bySwitch, err := p.namesSwitches()
 	if err != nil {
 		return nil, err
 	}
 	n := len(p.Hosts)
-	x := &Exchange{Problem: &scheduler.Problem{Hosts: n, Meets: meets}, of: p, ports: make([][]int, n*n)}
+	x := &Exchange{Problem: &scheduler.Problem{Hosts: n}, of: p, roles: roles, ports: make([][]int, n*n)}
+	if roles.Reads != nil || roles.Builds != nil {
+		x.Meets = roles.meet
+	}
 	candidates := make([][][]int32, n*n)
 	number, group := map[string]int32{}, p.groupOf()
 	for _, r := range p.Rows {
@@ -118,7 +143,7 @@ func (x *Exchange) complete() error {
 	x.Each(func(src, dst int) {
 		if len(x.ports[src*x.Hosts+dst]) == 0 {
 			if missing++; missing == 1 {
-				first = x.of.Hosts[src].Name + " to " + x.of.Hosts[dst].Name
+				first = x.of.pair(src, dst)
 			}
 		}
 	})
@@ -128,9 +153,9 @@ func (x *Exchange) complete() error {
 	return nil
 }
 
-func (p *Paths) name(r Row) string {
-	return fmt.Sprintf("%s to %s from port %s", p.Hosts[r.Src].Name, p.Hosts[r.Dst].Name, p.portText(r.Port))
-}
+func (p *Paths) name(r Row) string { return p.pair(r.Src, r.Dst) + " from port " + p.portText(r.Port) }
+
+func (p *Paths) pair(src, dst int) string { return p.Hosts[src].Name + " to " + p.Hosts[dst].Name }
 
 func (p *Paths) hopName(a netip.Addr) string {
 	if name := p.Names[a]; name != "" {
@@ -341,7 +366,10 @@ const anyRounds = 400
 func (p *Plan) Write(w io.Writer) error {
 	out, sum := bufio.NewWriter(w), sha256.New()
 	fmt.Fprintln(out, judge.First)
-	fmt.Fprintf(io.MultiWriter(out, sum), "# hosts %d\n# paths %s\n", p.x.Hosts, p.x.of.sum())
+	head := io.MultiWriter(out, sum)
+	fmt.Fprintf(head, "# hosts %d\n", p.x.Hosts)
+	p.x.roles.write(head)
+	fmt.Fprintf(head, "# paths %s\n", p.x.of.sum())
 	for i, h := range p.x.of.Hosts {
 		fmt.Fprintf(out, "# x-host %d %s %s\n", i, h.Name, h.Addr)
 	}
@@ -362,6 +390,29 @@ func (p *Plan) Write(w io.Writer) error {
 	sum.Write(rows.Bytes())
 	fmt.Fprintf(out, "# hash sha256:%x\n%s", sum.Sum(nil), rows.Bytes())
 	return out.Flush()
+}
+
+// Judged has the judge of plans read the plan as a file, and hold it against the paths.
+func (p *Plan) Judged() (*judge.File, error) {
+	var text bytes.Buffer
+	if err := p.Write(&text); err != nil {
+		return nil, err
+	}
+	f, err := judge.Read(&text)
+	if err != nil {
+		return nil, fmt.Errorf("the judge cannot read the plan: %w", err)
+	}
+	over, err := p.x.of.ForJudge()
+	if err == nil {
+		err = over.Suits(f)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r := judge.Check(f, judge.Options{Ports: over, First: 1}); !r.Valid {
+		return nil, fmt.Errorf("the judge refuses the plan: %s", r.Offences[0].Text)
+	}
+	return f, nil
 }
 
 // port is that of a message, on the way back of a connection that of the connection.

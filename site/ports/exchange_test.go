@@ -28,7 +28,7 @@ func TestPlan(t *testing.T) {
 	for _, size := range [][3]int{{6, 2, 2}, {16, 4, 4}, {24, 6, 4}, {5, 5, 1}} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			paths := surveyed(t, size[0], size[1], size[2])
-			p := expect.Value(NewExchange(paths))(t).Plan(0)
+			p := expect.Value(NewExchange(paths, Roles{}))(t).Plan(0)
 			var plan, file bytes.Buffer
 			expect.Must(t, p.Write(&plan))
 			expect.Must(t, paths.Write(&file))
@@ -54,7 +54,7 @@ func TestAnyPorts(t *testing.T) {
 	f := fake{hosts: 16, onLeaf: 4, spines: 4, dead: [][2]int{{0, 1}}}
 	s, err := Run(t.Context(), f.list(), 7000, Options{Ports: 2, Seed: 1}, f.ask)
 	expect.Must(t, err)
-	p := expect.Value(NewExchange(&s.Paths))(t).Plan(0)
+	p := expect.Value(NewExchange(&s.Paths, Roles{}))(t).Plan(0)
 	expect.True(t, p.Any == 16 && p.Least >= 16 && p.Steps >= p.Least, "%+v", p.Figures)
 }
 
@@ -107,7 +107,7 @@ func number(t *testing.T, s string) (n int) {
 // address that is that of a switch on a part of a way alone is refused.
 func TestNamesSwitches(t *testing.T) {
 	paths := surveyed(t, 8, 2, 2)
-	links := len(expect.Value(NewExchange(paths))(t).names)
+	links := len(expect.Value(NewExchange(paths, Roles{}))(t).names)
 	renamed := func(at int) *Paths {
 		out := *paths
 		out.Rows = nil
@@ -124,8 +124,8 @@ func TestNamesSwitches(t *testing.T) {
 		}
 		return &out
 	}
-	expect.Equal(t, len(expect.Value(NewExchange(renamed(0)))(t).names), links, "links between switches")
-	_, err := NewExchange(renamed(1))
+	expect.Equal(t, len(expect.Value(NewExchange(renamed(0), Roles{}))(t).names), links, "links between switches")
+	_, err := NewExchange(renamed(1), Roles{})
 	expect.True(t, err != nil && strings.Contains(err.Error(), "switches answer from the interface of the way back"), "%v", err)
 }
 
@@ -196,7 +196,7 @@ func TestOf(t *testing.T) {
 func TestCheck(t *testing.T) {
 	paths := surveyed(t, 6, 2, 2)
 	var text bytes.Buffer
-	expect.Must(t, expect.Value(NewExchange(paths))(t).Plan(0).Write(&text))
+	expect.Must(t, expect.Value(NewExchange(paths, Roles{}))(t).Plan(0).Write(&text))
 	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
 	row := len(lines) - 1
 	for !strings.Contains(lines[row], " 2") || strings.HasSuffix(lines[row], "-") {
@@ -237,7 +237,7 @@ func TestNoExchange(t *testing.T) {
 		{"a b 1 172.16.0.1|172.16.0.2\n", "a to b from port 1: packets of the port took several ways, so no port chooses a path here"},
 	} {
 		head, _, _ := strings.Cut(small, "a b -\n")
-		_, err := NewExchange(expect.Value(Read(strings.NewReader(head + test.rows)))(t))
+		_, err := NewExchange(expect.Value(Read(strings.NewReader(head+test.rows)))(t), Roles{})
 		expect.True(t, err != nil && err.Error() == test.want, "%v, want %s", err, test.want)
 	}
 }
@@ -251,7 +251,7 @@ func BenchmarkPlan(b *testing.B) {
 	} {
 		s, err := Run(b.Context(), f.list(), 7000, Options{Ports: 2, Seed: 1}, f.ask)
 		expect.Must(b, err)
-		x := expect.Value(NewExchange(&s.Paths))(b)
+		x := expect.Value(NewExchange(&s.Paths, Roles{}))(b)
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				began := processor()

@@ -12,6 +12,7 @@ package ports
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"compress/gzip"
 	"errors"
@@ -136,54 +137,82 @@ func (p *Paths) WriteFile(name string) error {
 	})
 }
 
-// ReadFiles reads a file, or several of one network as one: see merge.
+// ReadFiles reads a file, or several of one network as one. A port that has moved between two of them is an error: one is out of
+// date.
 func ReadFiles(names ...string) (*Paths, error) {
-	var all *Paths
+	p := newParser()
 	for _, name := range names {
 		text, err := atomicfile.Read(name, atomicfile.MaxTables)
 		if err != nil {
 			return nil, err
 		}
-		p, err := Read(strings.NewReader(string(text)))
-		if err == nil && all != nil {
-			p, err = merge(all, p)
-		}
-		if err != nil {
+		if err := p.read(bytes.NewReader(text)); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		all = p
 	}
-	return all, nil
+	return p.paths, nil
 }
 
 // Read reads the form of Write. Its errors name line and reason.
 func Read(r io.Reader) (*Paths, error) {
-	p := &parser{paths: &Paths{Names: map[netip.Addr]string{}}, hosts: map[string]int{}, seen: map[[3]int]bool{}}
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, 64<<10)
-	for n := 1; lines.Scan(); n++ {
-		if err := p.line(n, lines.Text()); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return nil, err
-	}
-	switch out := p.paths; {
-	case !p.begun:
-		return nil, fmt.Errorf("is empty; a file of evbench paths begins with %q", magic)
-	case out.Protocol == "" || out.Port == 0 || out.Time.IsZero() || len(out.Hosts) < 2:
-		return nil, errors.New("its header is not whole: time, protocol, port and two hosts or more are needed")
-	}
-	slices.SortFunc(p.paths.Rows, compareRows)
-	return p.paths, nil
+	p := newParser()
+	return p.paths, p.read(r)
 }
 
 type parser struct {
 	paths *Paths
-	begun bool
+	head  Paths // what the header of this file says
+	file  int
 	hosts map[string]int
-	seen  map[[3]int]bool
+	seen  map[[3]int]seen
+}
+
+// A seen row is one of a file, by number.
+type seen struct {
+	Row
+	file int
+}
+
+func newParser() *parser {
+	return &parser{paths: &Paths{Names: map[netip.Addr]string{}}, hosts: map[string]int{}, seen: map[[3]int]seen{}}
+}
+
+func (p *parser) read(r io.Reader) error {
+	p.file++
+	p.head = Paths{}
+	lines, n := bufio.NewScanner(r), 0
+	lines.Buffer(nil, 64<<10)
+	for lines.Scan() {
+		n++
+		if err := p.line(n, lines.Text()); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	switch h := p.head; {
+	case lines.Err() != nil:
+		return lines.Err()
+	case n == 0:
+		return fmt.Errorf("is empty; a file of evbench paths begins with %q", magic)
+	case h.Protocol == "" || h.Port == 0 || h.Time.IsZero() || len(h.Hosts) < 2:
+		return errors.New("its header is not whole: time, protocol, port and two hosts or more are needed")
+	}
+	if p.head.Time.After(p.paths.Time) {
+		p.paths.Time = p.head.Time
+	}
+	slices.SortFunc(p.paths.Rows, compareRows)
+	return p.agree()
+}
+
+// agree holds the header of a file against that of the one before.
+func (p *parser) agree() error {
+	was, is := p.paths, p.head
+	if p.file == 1 {
+		was.Protocol, was.Port = is.Protocol, is.Port
+	}
+	if was.Protocol != is.Protocol || was.Port != is.Port {
+		return fmt.Errorf("is of %s to port %d, the one before of %s to port %d", is.Protocol, is.Port, was.Protocol, was.Port)
+	}
+	return nil
 }
 
 func (p *parser) line(n int, text string) error {
@@ -191,10 +220,7 @@ func (p *parser) line(n int, text string) error {
 	switch {
 	case n == 1 && strings.TrimSpace(text) != magic:
 		return fmt.Errorf("%.40q: a file of evbench paths begins with %q", text, magic)
-	case n == 1:
-		p.begun = true
-		return nil
-	case len(words) == 0:
+	case n == 1 || len(words) == 0:
 		return nil
 	case words[0] == "#":
 		return p.header(words[1:])
@@ -204,7 +230,7 @@ func (p *parser) line(n int, text string) error {
 
 // header reads a line of the header; other comments are nobody's business.
 func (p *parser) header(words []string) (err error) {
-	to := p.paths
+	to := &p.head
 	switch {
 	case len(words) == 2 && words[0] == "time":
 		to.Time, err = time.Parse(time.RFC3339, words[1])
@@ -217,22 +243,32 @@ func (p *parser) header(words []string) (err error) {
 	case len(words) == 3 && words[0] == "hop":
 		var a netip.Addr
 		a, err = netip.ParseAddr(words[1])
-		to.Names[a] = words[2]
+		p.paths.Names[a] = words[2]
 	case len(words) == 3 && words[0] == "host":
 		h := Host{Name: words[1]}
-		if h.Addr, err = netip.ParseAddr(words[2]); err != nil {
-			return err
+		if h.Addr, err = netip.ParseAddr(words[2]); err == nil {
+			err = p.host(h)
 		}
-		if _, twice := p.hosts[h.Name]; twice || len(to.Hosts) == maxHosts {
-			return fmt.Errorf("host %s: is there twice, or there are more than %d", h.Name, maxHosts)
-		}
-		if slices.ContainsFunc(to.Hosts, func(o Host) bool { return o.Addr == h.Addr }) {
-			return fmt.Errorf("host %s: another host has its address %s", h.Name, h.Addr)
-		}
-		p.hosts[h.Name] = len(to.Hosts)
-		to.Hosts = append(to.Hosts, h)
 	}
 	return err
+}
+
+func (p *parser) host(h Host) error {
+	to := p.paths
+	at := slices.IndexFunc(to.Hosts, func(o Host) bool { return o.Name == h.Name || o.Addr == h.Addr })
+	switch {
+	case slices.ContainsFunc(p.head.Hosts, func(o Host) bool { return o.Name == h.Name }) || len(to.Hosts) == maxHosts:
+		return fmt.Errorf("host %s: is there twice, or there are more than %d", h.Name, maxHosts)
+	case at < 0:
+		p.hosts[h.Name] = len(to.Hosts)
+		to.Hosts = append(to.Hosts, h)
+	case to.Hosts[at].Name != h.Name:
+		return fmt.Errorf("host %s: another host has its address %s", h.Name, h.Addr)
+	case to.Hosts[at].Addr != h.Addr:
+		return fmt.Errorf("host %s: has the address %s, in the file before %s", h.Name, h.Addr, to.Hosts[at].Addr)
+	}
+	p.head.Hosts = append(p.head.Hosts, h)
+	return nil
 }
 
 func (p *parser) row(words []string) error {
@@ -250,26 +286,31 @@ func (p *parser) row(words []string) error {
 	if r.Src == r.Dst {
 		return fmt.Errorf("host %s: a path to itself", words[0])
 	}
-	var err error
-	if r.Port, err = p.paths.readFrom(words[2]); err != nil {
-		return err
+	err := p.agree()
+	if err == nil {
+		r.Port, err = p.paths.readFrom(words[2])
 	}
-	for _, w := range words[3:] {
-		hop, err := readHop(w)
-		if err != nil {
-			return err
-		}
+	for i := 3; i < len(words) && err == nil; i++ {
+		var hop Hop
+		hop, err = readHop(words[i])
 		r.Hops = append(r.Hops, hop)
 	}
-	if r.Port == None && len(r.Hops) > 0 {
-		return errors.New("a row without a port has no hops: the two hosts are behind one switch")
+	if err != nil {
+		return err
 	}
 	key := [3]int{r.Src, r.Dst, r.Port}
-	if p.seen[key] {
+	was, there := p.seen[key]
+	switch {
+	case r.Port == None && len(r.Hops) > 0:
+		return errors.New("a row without a port has no hops: the two hosts are behind one switch")
+	case there && was.file == p.file:
 		return fmt.Errorf("%s: is there twice", strings.Join(words[:3], " "))
+	case there && was.Known() && r.Known() && fmt.Sprint(was.Hops) != fmt.Sprint(r.Hops):
+		return fmt.Errorf("%s takes another path than in the one before: ask again with evbench paths", p.paths.name(r))
+	case !there:
+		p.seen[key] = seen{r, p.file}
+		p.paths.Rows = append(p.paths.Rows, r)
 	}
-	p.seen[key] = true
-	p.paths.Rows = append(p.paths.Rows, r)
 	return nil
 }
 
@@ -320,51 +361,4 @@ func readHop(text string) (hop Hop, err error) {
 		hop = append(hop, a)
 	}
 	return hop, nil
-}
-
-// merge joins the files of two surveys of one network. A port that has moved between them is an error: one is out of
-// date.
-func merge(a, b *Paths) (*Paths, error) {
-	if a.Protocol != b.Protocol || a.Port != b.Port {
-		return nil, fmt.Errorf("is of %s to port %d, the one before of %s to port %d", b.Protocol, b.Port, a.Protocol, a.Port)
-	}
-	out := &Paths{Time: a.Time, Protocol: a.Protocol, Port: a.Port, Hosts: slices.Clone(a.Hosts), Names: maps.Clone(a.Names), Rows: slices.Clone(a.Rows)}
-	if b.Time.After(a.Time) {
-		out.Time = b.Time
-	}
-	number := make([]int, len(b.Hosts))
-	for i, h := range b.Hosts {
-		at := slices.IndexFunc(out.Hosts, func(o Host) bool { return o.Name == h.Name || o.Addr == h.Addr })
-		switch {
-		case at < 0:
-			at = len(out.Hosts)
-			out.Hosts = append(out.Hosts, h)
-		case out.Hosts[at] != h:
-			return nil, fmt.Errorf("host %s has the address %s, in the one before host %s %s", h.Name, h.Addr, out.Hosts[at].Name, out.Hosts[at].Addr)
-		}
-		number[i] = at
-	}
-	maps.Copy(out.Names, b.Names)
-	there := map[[3]int]Row{}
-	for _, r := range out.Rows {
-		there[[3]int{r.Src, r.Dst, r.Port}] = r
-	}
-	for _, r := range b.Rows {
-		r.Src, r.Dst = number[r.Src], number[r.Dst]
-		was, ok := there[[3]int{r.Src, r.Dst, r.Port}]
-		if !ok {
-			out.Rows = append(out.Rows, r)
-			continue
-		}
-		if moved(was, r) {
-			return nil, fmt.Errorf("%s takes another path than in the one before: ask again with evbench paths", out.name(r))
-		}
-	}
-	slices.SortFunc(out.Rows, compareRows)
-	return out, nil
-}
-
-// moved reports whether two known paths of one port differ.
-func moved(a, b Row) bool {
-	return a.Known() && b.Known() && !slices.EqualFunc(a.Hops, b.Hops, func(x, y Hop) bool { return slices.Equal(x, y) })
 }

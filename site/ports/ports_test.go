@@ -211,7 +211,7 @@ func TestMerge(t *testing.T) {
 	expect.True(t, len(both.Rows) == 4 && len(both.Hosts) == 4, "%d rows of %d hosts", len(both.Rows), len(both.Hosts))
 	expect.Must(t, expect.Value(Read(strings.NewReader(strings.Replace(more, "20009 172.16.0.8", "20009 172.16.0.9", 1))))(t).WriteFile(a))
 	_, err := ReadFiles(b, a)
-	expect.True(t, err != nil && strings.HasSuffix(err.Error(), "a.txt.gz: c to a from port 20009 takes another path than in the one before: ask again with evbench paths"), "%v", err)
+	expect.True(t, err != nil && strings.HasSuffix(err.Error(), "a.txt.gz: line 12: c to a from port 20009 takes another path than in the one before: ask again with evbench paths"), "%v", err)
 }
 
 // What is read is written so that it is read as the same.

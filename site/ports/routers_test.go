@@ -102,7 +102,7 @@ func (n network) planned(t *testing.T, seed uint64) (*Paths, *Plan) {
 	f := s.Fields("")
 	expect.MustTrue(t, f.Missing+f.Sprayed == 0 && len(s.Failed) == 0, "%+v", f)
 	s.Paths.Time = time.Unix(1, 0)
-	p := expect.Value(NewExchange(&s.Paths))(t).Plan(0)
+	p := expect.Value(NewExchange(&s.Paths, Roles{}))(t).Plan(0)
 	var text bytes.Buffer
 	expect.Must(t, p.Write(&text))
 	r, err := check(t, text.String(), &s.Paths)

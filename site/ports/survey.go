@@ -84,8 +84,9 @@ func pace(gap time.Duration, asked, silent int) time.Duration {
 // A question is a row and whether its end is known.
 type question struct {
 	Row
-	tries   int // ports drawn so far
-	lost    int // trails with a switch that did not answer
+	tries   int   // ports drawn so far; of a plan, rounds in which its port was in use
+	tried   []int // candidates of a plan whose ports were in use
+	lost    int   // trails with a switch that did not answer
 	reached bool
 	failed  bool
 	extra   bool // of Options.All
@@ -127,12 +128,12 @@ func (q *question) take(t wire.Trail, s wire.Seen) (asked, silent int) {
 		}
 	}
 	if s.Reached {
-		q.reached = true
 		asked++
 	}
-	if silent > 0 || asked == 0 {
+	if silent > 0 || len(s.Hops) == 0 && (q.reached || !s.Reached) { // no switch, where one is asked for behind which the destination is known
 		q.lost++
 	}
+	q.reached = q.reached || s.Reached
 	return asked, silent
 }
 
@@ -151,6 +152,7 @@ type surveying struct {
 	given     []int // by source: ports given up
 	dropped   []int // by src·hosts + dst: questions of Options.All whose way was known already
 	gap       time.Duration
+	taken     func(q *question, why string) error // what to do where a port is in use; nil: another is drawn
 }
 
 // Run asks for the paths between hosts to a destination port. What is known when ctx or ask ends it is in the Survey, with
@@ -181,8 +183,7 @@ func Run(ctx context.Context, hosts []Host, port int, o Options, ask Ask) (Surve
 	if err == nil && o.Avoid == nil { // else events wait, and whether the network sprays is known
 		_, err = s.pass(ctx, s.again)
 	}
-	s.collect()
-	s.Gap = s.gap
+	s.Paths.Rows, s.Gap = s.rows(), s.gap
 	return *s.Survey, err
 }
 
@@ -266,11 +267,13 @@ func (s *surveying) pass(ctx context.Context, next func(*question) (wire.Trail, 
 			return asked, err
 		}
 		asked = true
-		s.answers(trails, of, seen)
+		if err := s.answers(trails, of, seen); err != nil {
+			return asked, err
+		}
 	}
 }
 
-func (s *surveying) answers(trails [][]wire.Trail, of [][]*question, seen [][]wire.Seen) {
+func (s *surveying) answers(trails [][]wire.Trail, of [][]*question, seen [][]wire.Seen) error {
 	asked, silent := 0, 0
 	for src, all := range of {
 		for i, q := range all {
@@ -279,6 +282,10 @@ func (s *surveying) answers(trails [][]wire.Trail, of [][]*question, seen [][]wi
 				x = seen[src][i]
 			}
 			switch {
+			case s.taken != nil && (x.InUse || x.Err != ""):
+				if err := s.taken(q, x.Err); err != nil {
+					return err
+				}
 			case x.InUse && q.Port > 0 && q.tries < mostDraws:
 				s.Taken = append(s.Taken, fmt.Sprintf("port %d of %s", q.Port, s.Paths.Hosts[src].Name))
 				s.draw(q)
@@ -298,7 +305,7 @@ func (s *surveying) answers(trails [][]wire.Trail, of [][]*question, seen [][]wi
 	s.Asked += asked
 	s.gap = pace(s.gap, asked, silent)
 	if s.o.Tell == nil {
-		return
+		return nil
 	}
 	p := Progress{Asked: s.Asked, Gap: s.gap}
 	s.each(func(q *question) {
@@ -308,11 +315,12 @@ func (s *surveying) answers(trails [][]wire.Trail, of [][]*question, seen [][]wi
 		}
 	})
 	s.o.Tell(p)
+	return nil
 }
 
-// collect makes rows of all questions of which something is known. A pair whose destination answers after the first
+// rows are all questions of which something is known. A pair whose destination answers after the first
 // switch is behind that switch.
-func (s *surveying) collect() {
+func (s *surveying) rows() (out []Row) {
 	for _, all := range s.questions {
 		one := map[int]bool{}
 		for _, q := range all {
@@ -321,17 +329,18 @@ func (s *surveying) collect() {
 			case q.reached && len(r.Hops) == 0 && r.Port > 0:
 				if !one[r.Dst] {
 					one[r.Dst] = true
-					s.Paths.Rows = append(s.Paths.Rows, Row{Src: r.Src, Dst: r.Dst})
+					out = append(out, Row{Src: r.Src, Dst: r.Dst})
 				}
 			default:
 				if !q.reached {
 					r.Hops = append(r.Hops, nil)
 				}
-				s.Paths.Rows = append(s.Paths.Rows, r)
+				out = append(out, r)
 			}
 		}
 	}
-	slices.SortFunc(s.Paths.Rows, compareRows)
+	slices.SortFunc(out, compareRows)
+	return out
 }
 
 // Estimate is how many questions a survey of some hosts has at least, if the network has two levels, and how long it takes

@@ -1,7 +1,6 @@
 package ports
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -11,12 +10,10 @@ import (
 	"io"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"evbench/bench"
-	"evbench/controller/wire"
 	"evbench/internal/atomicfile"
 	"evbench/internal/lists"
 	"evbench/plan"
@@ -92,7 +89,11 @@ func (w *Ways) of(ctx context.Context, a bench.Asked, t *topology.Tree, avoid []
 		paths, n.gap = &s.Paths, s.Gap
 	}
 	if err == nil {
-		n.x, err = exchangeOf(paths, func(src, dst int) bool { return src != dst && t.Reads(src) && t.Builds(dst) })
+		var roles Roles
+		if t.Divided() {
+			roles = Roles{lists.Tabulate(len(hosts), t.Reads), lists.Tabulate(len(hosts), t.Builds)}
+		}
+		n.x, err = NewExchange(paths, roles)
 	}
 	if err != nil {
 		return nil, err
@@ -109,15 +110,11 @@ func (p *Paths) of(hosts []Host, port int) (*Paths, error) {
 	if p.Port != port {
 		return nil, fmt.Errorf("the paths are to port %d, and the workers listen on port %d, which switches hash, too: write launch.data_port: %d, or ask again", p.Port, port, p.Port)
 	}
-	number := map[int]int{}
-	for i, h := range hosts {
-		at := slices.IndexFunc(p.Hosts, func(o Host) bool { return o.Addr == h.Addr })
-		if at < 0 {
-			return nil, fmt.Errorf("the paths are those of other hosts: none of them is %s at %s", h.Name, h.Addr)
-		}
-		number[at] = i
+	out, err := p.Of(lists.Map(hosts, func(h Host) string { return h.Addr.String() }))
+	if err != nil {
+		return nil, fmt.Errorf("the paths are those of other hosts: %w", err)
 	}
-	return p.between(hosts, number), nil
+	return out, nil
 }
 
 // Plan implements bench.Ways. A case that chooses no port takes the first of each pair, which nobody has chosen.
@@ -155,7 +152,11 @@ func (w *Ways) plan(n *wayset, c scenario.Case, p *plan.Plan) (_ *plan.Plan, err
 	out := *p
 	out.Over, out.Schedule, out.Routing = o, nil, c.Routing
 	if c.Routing == scenario.Ports {
-		out.Bound = scheduler.Bound{Phases: int(whole(max(n.x.leastOfAny(), n.x.Least().Time)))}
+		least := o.plan.Least // of a plan made here
+		if least == 0 {
+			least = whole(max(n.x.leastOfAny(), n.x.Least().Time))
+		}
+		out.Bound = scheduler.Bound{Phases: int(least)}
 	}
 	if c.Schedule != "" {
 		out.Schedule = scheduler.FromMessages(c.Schedule, p.Tree, false, o.messages)
@@ -165,45 +166,49 @@ func (w *Ways) plan(n *wayset, c scenario.Case, p *plan.Plan) (_ *plan.Plan, err
 
 // readFile reads a plan of Write, whose hosts may have another order.
 func (x *Exchange) readFile(name string) (*Plan, error) {
-	f, err := atomicfile.Open(name)
+	in, err := atomicfile.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	p, err := x.read(atomicfile.Text(f))
+	defer in.Close()
+	p := &Plan{Plan: scheduler.NewPlan(x.Hosts, schedules.FilePrefix), x: x}
+	p.Path = make([]uint8, x.Hosts*x.Hosts)
+	f, err := judge.Read(in)
+	if err == nil {
+		err = p.take(f)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return p, nil
 }
 
-func (x *Exchange) read(r io.Reader) (*Plan, error) {
-	p := &Plan{Plan: scheduler.NewPlan(x.Hosts, schedules.FilePrefix), x: x}
-	p.Path = make([]uint8, x.Hosts*x.Hosts)
-	number := map[string]int{} // rank, by number in the file
-	lines := bufio.NewScanner(r)
-	for n := 1; lines.Scan(); n++ {
-		words := strings.Fields(lines.Text())
-		var err error
-		switch {
-		case n == 1 && strings.TrimSpace(lines.Text()) != "# evbench plan 4":
-			err = errors.New("no plan of evbench plan --paths")
-		case len(words) == 5 && words[1] == "x-host":
-			at := slices.IndexFunc(x.of.Hosts, func(h Host) bool { return h.Addr.String() == words[4] })
-			if at < 0 {
-				err = fmt.Errorf("host %s at %s has no paths", words[3], words[4])
-			}
-			number[words[2]] = at
-		case len(words) == 0 || words[0] == "#":
-		default:
-			err = p.row(words, number)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+// take takes the messages of a file.
+func (p *Plan) take(f *judge.File) error {
+	if f.Over == nil || !f.ByPorts() {
+		return errors.New("no plan of evbench plan --paths")
+	}
+	x, rank := p.x, make([]int, f.Servers())
+	for i := range rank {
+		host := f.Host(i)
+		if rank[i] = slices.IndexFunc(x.of.Hosts, func(h Host) bool { return len(host) > 1 && h.Addr.String() == host[1] }); rank[i] < 0 {
+			return fmt.Errorf("host %s has no paths", strings.Join(host, " at "))
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return nil, err
+	for _, m := range f.Messages {
+		if int(max(m.Src, m.Dst)) >= len(rank) {
+			return fmt.Errorf("phase %d: host %d is not among %d", m.Phase, max(m.Src, m.Dst), len(rank))
+		}
+		src, dst := rank[m.Src], rank[m.Dst]
+		to, at := src*x.Hosts+dst, 0
+		if at = slices.Index(x.ports[to], m.Port()); at < 0 {
+			return fmt.Errorf("%s leaves from port %s, whose path is not known: write fabric.routes: {kind: ports, paths: FILE}, with the file that the plan was made for",
+				x.of.pair(src, dst), x.of.portText(m.Port()))
+		}
+		if p.Phase[to] != scheduler.None {
+			return fmt.Errorf("%s is there twice", x.of.pair(src, dst))
+		}
+		p.Phase[to], p.Path[to], p.Phases = m.Phase, uint8(at), max(p.Phases, int(m.Phase)+1)
 	}
 	missing := 0
 	x.Each(func(src, dst int) {
@@ -212,37 +217,8 @@ func (x *Exchange) read(r io.Reader) (*Plan, error) {
 		}
 	})
 	if missing > 0 {
-		return nil, fmt.Errorf("%d messages are missing", missing)
+		return fmt.Errorf("%d messages are missing", missing)
 	}
-	return p, nil
-}
-
-// row takes "phase src dst port".
-func (p *Plan) row(words []string, number map[string]int) error {
-	if len(words) != 4 {
-		return fmt.Errorf("%d words; a row is: phase src dst port", len(words))
-	}
-	phase, err := strconv.Atoi(words[0])
-	src, known := number[words[1]]
-	dst, both := number[words[2]]
-	port := None
-	if err == nil && words[3] != noPort {
-		port, err = readPort(words[3])
-	}
-	if err != nil || !known || !both || src == dst || phase < 0 || phase > 1<<24 {
-		return fmt.Errorf("%q: no row phase src dst port, with hosts that an x-host line names", strings.Join(words, " "))
-	}
-	m := src*p.x.Hosts + dst
-	at := slices.Index(p.x.ports[m], port)
-	switch {
-	case p.Phase[m] != scheduler.None:
-		return fmt.Errorf("%s to %s is there twice", p.x.of.Hosts[src].Name, p.x.of.Hosts[dst].Name)
-	case at < 0:
-		return fmt.Errorf("%s to %s leaves from port %s, whose path is not known: write fabric.routes: {kind: ports, paths: FILE}, with the file that the plan was made for",
-			p.x.of.Hosts[src].Name, p.x.of.Hosts[dst].Name, words[3])
-	}
-	p.Phase[m], p.Path[m] = int32(phase), uint8(at)
-	p.Phases = max(p.Phases, phase+1)
 	return nil
 }
 
@@ -312,59 +288,49 @@ func (o *over) Hash() string {
 }
 
 // Judge has the judge of such plans read the plan as a file. Where nobody chose, messages may share links.
-func (o *over) Judge() error {
-	var text bytes.Buffer
-	if err := o.plan.Write(&text); err != nil || o.contends {
-		return err
+func (o *over) Judge() (err error) {
+	if !o.contends {
+		_, err = o.plan.Judged()
 	}
-	f, err := judge.Read(&text)
-	if err != nil {
-		return fmt.Errorf("the judge cannot read the plan: %w", err)
-	}
-	p, err := o.net.x.of.ForJudge()
-	if err == nil {
-		err = p.Suits(f)
-	}
-	if n := o.net.x.Hosts; err != nil || o.tree.Messages() < n*(n-1) {
-		return err // the judge knows exchanges of all with all
-	}
-	if r := judge.Check(f, judge.Options{Ports: p, First: 1}); !r.Valid {
-		return fmt.Errorf("the judge refuses the plan: %s", r.Offences[0].Text)
-	}
-	return nil
+	return err
 }
 
 // Check implements bench.Ways.
 func (w *Ways) Check(ctx context.Context, a bench.Asked, p *plan.Plan) (again *plan.Plan, found bench.Checked, err error) {
-	o := p.Over.(*over)
-	c := &checking{over: o, ask: a.Trace, left: make([][]*asked, o.net.x.Hosts)}
-	o.net.x.Each(func(src, dst int) {
-		if o.Port(src, dst) != scheduler.None {
-			c.left[src] = append(c.left[src], &asked{src: src, dst: dst})
+	c := &checking{over: p.Over.(*over)}
+	x := c.net.x
+	s := &surveying{Survey: &Survey{Paths: *x.of}, ask: a.Trace, gap: c.net.gap, questions: make([][]*question, x.Hosts), taken: c.taken}
+	x.Each(func(src, dst int) {
+		if port := c.Port(src, dst); port != scheduler.None {
+			s.questions[src] = append(s.questions[src], &question{Row: Row{src, dst, port, make([]Hop, len(c.hops(src, dst)))}, reached: true})
 		}
 	})
-	for c.more() && err == nil {
-		err = c.round(ctx)
+	for asked := true; asked && err == nil; {
+		c.busy = false
+		if asked, err = s.pass(ctx, (*question).trail); !c.busy || err != nil {
+			continue
+		}
+		select {
+		case <-time.After(cmp.Or(w.pause, busyPause)):
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
 	}
-	if c.over != o {
+	if c.net.gap = s.gap; err != nil {
+		return p, c.found, err
+	}
+	s.each(c.compare)
+	if c.over != p.Over {
 		p = new(*p)
 		p.Over = c.over
 	}
-	return p, c.found, err
+	return p, c.found, nil
 }
 
-// An asked message is one whose port is asked about once more.
-type asked struct {
-	src, dst     int
-	silent, busy int   // rounds without an answer, or in which the port was in use
-	tried        []int // candidates whose port was in use
-	done         bool
-}
-
+// checking asks once more for the paths of the messages of a plan.
 type checking struct {
 	*over
-	ask   Ask
-	left  [][]*asked
+	busy  bool // a port was in use in this round
 	found bench.Checked
 }
 
@@ -374,112 +340,41 @@ const (
 	busyPause  = 50 * time.Millisecond
 )
 
-// more drops what is done.
-func (c *checking) more() bool {
-	some := false
-	for src := range c.left {
-		c.left[src] = slices.DeleteFunc(c.left[src], func(q *asked) bool { return q.done })
-		some = some || len(c.left[src]) > 0
-	}
-	return some
-}
-
-func (c *checking) round(ctx context.Context) error {
-	x := c.net.x
-	trails := lists.Map(c.left, func(all []*asked) []wire.Trail {
-		return lists.Map(all, func(q *asked) wire.Trail {
-			return x.of.trail(q.src, q.dst, x.of.Port, wire.Trail{Port: c.Port(q.src, q.dst), First: firstHop, Last: firstHop + len(c.hops(q)) - 1})
-		})
-	})
-	seen, err := c.ask(ctx, trails, c.net.gap)
-	if err != nil {
-		return err
-	}
-	questions, silent, busy := 0, 0, false
-	for src, all := range c.left {
-		for i, q := range all {
-			if i >= len(seen[src]) {
-				return fmt.Errorf("%s cannot ask for paths", x.of.Hosts[src].Name)
-			}
-			s := seen[src][i]
-			switch {
-			case s.InUse || s.Err != "":
-				busy = true
-				if q.busy++; q.busy == busyRounds {
-					if err := c.taken(q, s.Err); err != nil {
-						return err
-					}
-				}
-			default:
-				questions += len(s.Hops)
-				silent += c.compare(q, s.Hops)
-			}
-		}
-	}
-	c.net.gap = pace(c.net.gap, questions, silent)
-	if !busy {
-		return nil
-	}
-	select {
-	case <-time.After(cmp.Or(c.w.pause, busyPause)):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // hops are the switches by which a message should go.
-func (c *checking) hops(q *asked) []netip.Addr {
+func (c *checking) hops(src, dst int) []netip.Addr {
 	x := c.net.x
-	return lists.Map(x.Paths.Append(nil, q.src, q.dst, c.plan.candidate(q.src*x.Hosts+q.dst)), func(l int32) netip.Addr { return x.hops[int(l)-2*x.Hosts] })
+	return lists.Map(x.Paths.Append(nil, src, dst, c.plan.candidate(src*x.Hosts+dst)), func(l int32) netip.Addr { return x.hops[int(l)-2*x.Hosts] })
 }
 
-// compare holds answers against the path of a message; silent is how many did not come.
-func (c *checking) compare(q *asked, answers []string) (silent int) {
-	want := c.hops(q)
-	for i, hop := range want {
-		is := ""
-		if i < len(answers) {
-			is = answers[i]
+// compare holds answers against the path of a message.
+func (c *checking) compare(q *question) {
+	of, how := c.net.x.of, ""
+	for i, want := range c.hops(q.Src, q.Dst) {
+		switch is := q.Hops[i]; {
+		case how != "":
+		case len(is) == 0:
+			how = "no switch answers any more where one did"
+		case is[0] != want:
+			how = fmt.Sprintf("was over %s, is over %s", of.hopName(want), of.hopName(is[0]))
 		}
-		if is == hop.String() {
-			continue
-		}
-		a, err := netip.ParseAddr(is)
-		if err == nil {
-			q.done = true
-			c.moved(q, fmt.Sprintf("was over %s, is over %s", c.net.x.of.hopName(hop), c.net.x.of.hopName(a)))
-			return silent
-		}
-		silent++
 	}
-	if silent == 0 {
-		q.done = true
-		return 0
+	if how != "" {
+		c.found.Moved = append(c.found.Moved, fmt.Sprintf("%s port %d %s", of.pair(q.Src, q.Dst), q.Port, how))
 	}
-	if q.silent++; q.silent == passes {
-		q.done = true
-		c.moved(q, "no switch answers any more where one did")
-	}
-	return silent
 }
 
-func (c *checking) moved(q *asked, how string) {
-	c.found.Moved = append(c.found.Moved, fmt.Sprintf("%s port %d %s", c.between(q), c.Port(q.src, q.dst), how))
-}
-
-func (c *checking) between(q *asked) string {
-	return c.net.x.of.Hosts[q.src].Name + " → " + c.net.x.of.Hosts[q.dst].Name
-}
-
-// taken gives a message another port with the same path, if one is known.
-func (c *checking) taken(q *asked, why string) error {
-	x, m := c.net.x, q.src*c.net.x.Hosts+q.dst
-	was, at := c.Port(q.src, q.dst), c.plan.candidate(m)
-	links := x.Paths.Append(nil, q.src, q.dst, at)
-	q.busy, q.tried = 0, append(q.tried, at)
+// taken tries again, and in the end gives a message another port with the same path, if one is known.
+func (c *checking) taken(q *question, why string) error {
+	c.busy = true
+	if q.tries++; q.tries < busyRounds {
+		return nil
+	}
+	x, m := c.net.x, q.Src*c.net.x.Hosts+q.Dst
+	at := c.plan.candidate(m)
+	links := x.Paths.Append(nil, q.Src, q.Dst, at)
+	q.tries, q.tried = 0, append(q.tried, at)
 	for i, port := range x.ports[m] {
-		if slices.Contains(q.tried, i) || !slices.Equal(links, x.Paths.Append(nil, q.src, q.dst, i)) {
+		if slices.Contains(q.tried, i) || !slices.Equal(links, x.Paths.Append(nil, q.Src, q.Dst, i)) {
 			continue
 		}
 		next, chosen, phases := *c.over, *c.plan, *c.plan.Plan
@@ -490,11 +385,10 @@ func (c *checking) taken(q *asked, why string) error {
 		phases.Path[m] = uint8(i)
 		chosen.Plan, next.plan = &phases, &chosen
 		c.over = &next
-		c.found.Ports = append(c.found.Ports, fmt.Sprintf("%s: others have port %d; port %d leads the same way and is taken", c.between(q), was, port))
+		c.found.Ports = append(c.found.Ports, fmt.Sprintf("%s: others have port %d; port %d leads the same way and is taken", x.of.pair(q.Src, q.Dst), q.Port, port))
+		q.Port = port
 		return nil
 	}
-	if why == "" {
-		why = "another program has it"
-	}
-	return fmt.Errorf("%s: port %d cannot be taken (%s), and no other with its path is known: ask for more (fabric.routes: {kind: ports, probes: 4}), or end that program", c.between(q), was, why)
+	return fmt.Errorf("%s: port %d cannot be taken (%s), and no other with its path is known: ask for more (fabric.routes: {kind: ports, probes: 4}), or end that program",
+		x.of.pair(q.Src, q.Dst), q.Port, cmp.Or(why, "another program has it"))
 }

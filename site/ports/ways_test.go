@@ -105,7 +105,7 @@ func TestAgain(t *testing.T) {
 		}
 	}
 	expect.True(t, moved > 5 && len(found.Moved) == moved, "%d moved, %d are named", moved, len(found.Moved))
-	expect.Contains(t, found.Moved[0], "node0 → node")
+	expect.Contains(t, found.Moved[0], "node0 to node")
 	expect.Contains(t, found.Moved[0], " was over 172.16.0.")
 
 	f.seed, f.silent = 0, 1
@@ -125,7 +125,7 @@ func TestAgain(t *testing.T) {
 			again, found, err = w.Check(t.Context(), a, p)
 			switch {
 			case err != nil:
-				expect.Contains(t, err.Error(), fmt.Sprintf("node%d → node%d: port %d cannot be taken (another program has it), and no other with its path is known", src, dst, port))
+				expect.Contains(t, err.Error(), fmt.Sprintf("node%d to node%d: port %d cannot be taken (another program has it), and no other with its path is known", src, dst, port))
 				lost = true
 			default:
 				replaced++
@@ -223,11 +223,11 @@ func TestGiven(t *testing.T) {
 
 	first, _, _ := strings.Cut(text.String(), "# schedule")
 	for _, x := range []struct{ plan, want string }{
-		{"# evbench plan 3\n", "line 1: no plan of evbench plan --paths"},
+		{"# evbench plan 4\n# topology FT(2;2,2)\n", "no plan of evbench plan --paths"},
 		{first, "56 messages are missing"},
 		{first + "0 0 2 1\n", "node0 to node2 leaves from port 1, whose path is not known: write fabric.routes: {kind: ports, paths: FILE}"},
 		{first + "0 0 1 -\n0 0 1 -\n", "node0 to node1 is there twice"},
-		{first + "0 0 9 -\n", `"0 0 9 -": no row phase src dst port`},
+		{first + "0 0 9 -\n", "phase 0: host 9 is not among 8"},
 		{strings.Replace(first, " 10.0.0.1", " 10.9.9.9", 1), "host node0 at 10.9.9.9 has no paths"},
 	} {
 		write(x.plan)
@@ -243,5 +243,5 @@ func TestGiven(t *testing.T) {
 	expect.True(t, err != nil && strings.Contains(err.Error(), "the paths are those of rocev2 to port 4791, and the transport sends to port 7000: ask again"), "%v", err)
 	other.Port, other.Protocol, other.Hosts = 7000, TCP, own.Hosts[1:]
 	_, err = planned(t, &Ways{Own: &other}, &fake{}, ported(schedules.PathColoring))
-	expect.True(t, err != nil && strings.Contains(err.Error(), "those of other hosts: none of them is node0 at 10.0.0.1"), "%v", err)
+	expect.True(t, err != nil && strings.Contains(err.Error(), "those of other hosts: host 10.0.0.1: is not among the 7 of the paths, such as node1"), "%v", err)
 }

@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/netip"
+	"strconv"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"evbench/controller/wire"
+	"evbench/transport/tcp"
 )
 
 // longest is how long a switch may take for its answer: some take tens of milliseconds, as their processor makes it. After
@@ -54,7 +55,7 @@ func Trace(ctx context.Context, in func(func() error) error, trails []wire.Trail
 	}
 	t.run(ctx)
 	for _, p := range append(t.pending, t.flight...) {
-		t.end(cmp.Or(p.of, p), nil)
+		t.end(p, nil)
 	}
 	return t.seen
 }
@@ -62,78 +63,75 @@ func Trace(ctx context.Context, in func(func() error) error, trails []wire.Trail
 // A trail is a socket bound to a source port, which asks one switch after the other.
 type trail struct {
 	wire.Trail
-	at   int // in the result
-	fd   int
-	six  bool
-	to   unix.Sockaddr
-	ttl  int
-	sent time.Time
-	none int // switches in a row without an answer
-	// Of UDP, which a destination may take without a word: a connection that is begun where no switch answers, which tells
-	// whether the destination is that near.
-	end   *trail
-	of    *trail // end's
-	asked bool   // end, at this TTL
+	at     int // in the result
+	family int
+	fd     int
+	to     unix.Sockaddr
+	ttl    int
+	sent   time.Time
+	none   int // switches in a row without an answer
+	// Of UDP, which a destination may take without a word: the socket of a connection that is begun where no switch answers, which
+	// tells whether the destination is that near; asked: it is, at this TTL.
+	end   int
+	asked bool
 }
 
-// autoFlowLabel is IPV6_AUTOFLOWLABEL: by default the kernel draws a flow label for each connection, which switches hash, too.
-const autoFlowLabel = 70
-
 func newTrail(t wire.Trail) (*trail, error) {
-	to, err := netip.ParseAddrPort(t.To)
+	to, family, err := tcp.Sockaddr(t.To)
 	if err != nil {
 		return nil, err
 	}
-	from, err := netip.ParseAddr(t.From)
-	if err != nil {
+	p := &trail{Trail: t, family: family, to: to, ttl: t.First}
+	if !t.UDP {
+		p.fd, err = p.socket(unix.SOCK_STREAM, t.Port)
+		return p, err
+	}
+	if p.fd, err = p.socket(unix.SOCK_DGRAM, t.Port); err != nil {
 		return nil, err
 	}
-	p := &trail{Trail: t, six: to.Addr().Is6(), to: sockaddr(to), ttl: t.First}
-	family, kind := unix.AF_INET, unix.SOCK_STREAM
-	if t.UDP {
-		kind = unix.SOCK_DGRAM
-	}
-	if p.six {
-		family = unix.AF_INET6
-	}
-	if p.fd, err = unix.Socket(family, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0); err != nil {
-		return nil, err
-	}
-	err = errors.Join(
-		unix.SetsockoptInt(p.fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1),
-		unix.SetsockoptLinger(p.fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}), // no TIME_WAIT: the port is wanted soon
-	)
-	if p.six {
-		err = errors.Join(err, unix.SetsockoptInt(p.fd, unix.IPPROTO_IPV6, unix.IPV6_RECVERR, 1), unix.SetsockoptInt(p.fd, unix.IPPROTO_IPV6, autoFlowLabel, 0))
-	} else {
-		err = errors.Join(err, unix.SetsockoptInt(p.fd, unix.IPPROTO_IP, unix.IP_RECVERR, 1))
-	}
-	if err == nil {
-		err = unix.Bind(p.fd, sockaddr(netip.AddrPortFrom(from, uint16(t.Port))))
-	}
-	if err == nil && t.UDP {
-		if err = unix.Connect(p.fd, p.to); err == nil {
-			p.end, err = newTrail(wire.Trail{From: t.From, To: t.To, Wait: t.Wait})
-		}
+	if err = unix.Connect(p.fd, p.to); err == nil {
+		p.end, err = p.socket(unix.SOCK_STREAM, 0)
 	}
 	if err != nil {
 		return nil, errors.Join(err, unix.Close(p.fd))
 	}
-	if t.UDP {
-		p.end.of = p
-	}
 	return p, nil
 }
 
-func sockaddr(a netip.AddrPort) unix.Sockaddr {
-	if a.Addr().Is4() {
-		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
+// socket makes one bound to a port, 0 any, for which the kernel keeps what switches answer.
+func (p *trail) socket(kind, port int) (int, error) {
+	from, _, err := tcp.Sockaddr(net.JoinHostPort(p.From, strconv.Itoa(port)))
+	if err != nil {
+		return 0, err
 	}
-	s := &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
-	if i, err := net.InterfaceByName(a.Addr().Zone()); err == nil {
-		s.ZoneId = uint32(i.Index)
+	fd, err := unix.Socket(p.family, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return 0, err
 	}
-	return s
+	err = errors.Join(tcp.OfPort(fd, p.family), p.set(fd, unix.IP_RECVERR, unix.IPV6_RECVERR, 1))
+	if err == nil {
+		err = unix.Bind(fd, from)
+	}
+	if err != nil {
+		return 0, errors.Join(err, unix.Close(fd))
+	}
+	return fd, nil
+}
+
+// set sets an option of IP, of version 4 or 6.
+func (p *trail) set(fd, four, six, value int) error {
+	if p.family == unix.AF_INET6 {
+		return unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, six, value)
+	}
+	return unix.SetsockoptInt(fd, unix.IPPROTO_IP, four, value)
+}
+
+// socketNow is that of the question under way; stream reports whether it begins a connection.
+func (p *trail) socketNow() (fd int, stream bool) {
+	if p.asked {
+		return p.end, true
+	}
+	return p.fd, !p.UDP
 }
 
 // datagram is one that no adapter takes for a packet of RoCE: its checksum is wrong.
@@ -141,39 +139,36 @@ var datagram = make([]byte, 16)
 
 // send begins a connection that the TTL ends, or sends a datagram.
 func (p *trail) send() error {
-	if p.ttl > p.First {
-		if !p.UDP {
-			p.disconnect()
+	fd, stream := p.socketNow()
+	if p.ttl > p.First || p.asked {
+		if stream {
+			disconnect(fd)
 		}
 		_, _, _ = p.answer() // to the question before, when it came too late: it is none to this one
 	}
-	var err error
-	if p.six {
-		err = unix.SetsockoptInt(p.fd, unix.IPPROTO_IPV6, unix.IPV6_UNICAST_HOPS, p.ttl)
-	} else {
-		err = unix.SetsockoptInt(p.fd, unix.IPPROTO_IP, unix.IP_TTL, p.ttl)
-	}
-	if err != nil {
+	if err := p.set(fd, unix.IP_TTL, unix.IPV6_UNICAST_HOPS, p.ttl); err != nil {
 		return err
 	}
-	if p.UDP {
-		if _, err = unix.Write(p.fd, datagram); err != nil { // that of a late answer, which is told once
-			_, err = unix.Write(p.fd, datagram)
+	if !stream {
+		_, err := unix.Write(fd, datagram)
+		if err != nil { // that of a late answer, which is told once
+			_, err = unix.Write(fd, datagram)
 		}
 		return err
 	}
-	if err = unix.Connect(p.fd, p.to); err == unix.EINPROGRESS || err == unix.ECONNREFUSED {
-		err = nil
+	if err := unix.Connect(fd, p.to); err != unix.EINPROGRESS && err != unix.ECONNREFUSED {
+		return err
 	}
-	return err
+	return nil
 }
 
 // answer returns what the socket has heard: the address of a switch, or that the destination is reached.
 func (p *trail) answer() (hop string, reached bool, err error) {
-	errno, e := unix.GetsockoptInt(p.fd, unix.SOL_SOCKET, unix.SO_ERROR) // before the queue, which takes it with it
+	fd, stream := p.socketNow()
+	errno, e := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR) // before the queue, which takes it with it
 	body, control := make([]byte, 256), make([]byte, 512)
 	for {
-		_, n, _, _, e := unix.Recvmsg(p.fd, body, control, unix.MSG_ERRQUEUE)
+		_, n, _, _, e := unix.Recvmsg(fd, body, control, unix.MSG_ERRQUEUE)
 		if e != nil {
 			break
 		}
@@ -186,10 +181,8 @@ func (p *trail) answer() (hop string, reached bool, err error) {
 		return hop, false, nil
 	case e != nil:
 		return "", false, e
-	case errno == 0 && p.UDP:
-		return "", false, nil
 	case errno == 0 || unix.Errno(errno) == unix.ECONNREFUSED:
-		return "", true, nil
+		return "", stream || errno != 0, nil
 	}
 	return "", false, unix.Errno(errno)
 }
@@ -215,7 +208,7 @@ func (t *tracer) run(ctx context.Context) {
 			}
 			p.sent = now
 			if err := p.send(); err != nil {
-				t.end(cmp.Or(p.of, p), err)
+				t.end(p, err)
 				continue
 			}
 			t.flight = append(t.flight, p)
@@ -232,7 +225,8 @@ func (t *tracer) poll(now time.Time) {
 	}
 	fds := make([]unix.PollFd, len(t.flight))
 	for i, p := range t.flight {
-		if fds[i].Fd = int32(p.fd); !p.UDP { // of a datagram errors alone are heard
+		fd, stream := p.socketNow()
+		if fds[i].Fd = int32(fd); stream { // of a datagram errors alone are heard
 			fds[i].Events = unix.POLLOUT
 		}
 		if late := t.late(p); late.Before(until) {
@@ -256,13 +250,14 @@ func (t *tracer) poll(now time.Time) {
 		}
 		hop, reached, err := p.answer()
 		switch {
-		case p.of != nil:
-			t.ends(p.of, reached)
-		case err != nil:
-			t.end(p, err)
 		case reached:
 			t.seen[p.at].Reached = true
 			t.end(p, nil)
+		case p.asked: // the way of that connection is another
+			p.none++
+			t.heard(p, "")
+		case err != nil:
+			t.end(p, err)
 		default:
 			p.none = 0
 			t.heard(p, hop)
@@ -278,29 +273,15 @@ func (t *tracer) expire(now time.Time) {
 			rest = append(rest, p)
 			continue
 		}
-		switch {
-		case p.of != nil:
-			t.ends(p.of, false)
-		case p.UDP && !p.asked:
-			p.asked, p.end.ttl = true, p.ttl
-			t.pending = append(t.pending, p.end)
-		default:
-			p.none++
-			t.heard(p, "")
+		if p.UDP && !p.asked {
+			p.asked = true
+			t.pending = append(t.pending, p)
+			continue
 		}
+		p.none++
+		t.heard(p, "")
 	}
 	t.flight = rest
-}
-
-// ends takes what a connection says of a datagram's silence.
-func (t *tracer) ends(p *trail, reached bool) {
-	if reached {
-		t.seen[p.at].Reached = true
-		t.end(p, nil)
-		return
-	}
-	p.none++
-	t.heard(p, "")
 }
 
 // late is when the wait for an answer ends.
@@ -322,14 +303,14 @@ func (t *tracer) end(p *trail, err error) {
 		t.seen[p.at].Err = err.Error()
 	}
 	_ = unix.Close(p.fd)
-	if p.end != nil {
-		_ = unix.Close(p.end.fd)
+	if p.UDP {
+		_ = unix.Close(p.end)
 	}
 }
 
 // disconnect ends an attempt that nobody has answered: connect to an address of no family (connect(2)), for which
 // package unix has no form. The port stays bound.
-func (p *trail) disconnect() {
+func disconnect(fd int) {
 	none := unix.RawSockaddr{Family: unix.AF_UNSPEC}
-	_, _, _ = unix.Syscall(unix.SYS_CONNECT, uintptr(p.fd), uintptr(unsafe.Pointer(&none)), unsafe.Sizeof(none)) // else the next connect fails, and says so
+	_, _, _ = unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&none)), unsafe.Sizeof(none)) // else the next connect fails, and says so
 }

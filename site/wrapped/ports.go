@@ -1,7 +1,6 @@
 package wrapped
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -10,7 +9,6 @@ import (
 
 	"evbench/internal/atomicfile"
 	"evbench/internal/hostlist"
-	"evbench/scheduler/judge"
 	"evbench/site/ports"
 )
 
@@ -29,20 +27,9 @@ func byPorts(ctx context.Context, o Options, s *Session, r *Report) error {
 		return err
 	}
 	p := x.Plan(0)
-	var text bytes.Buffer
-	if err := p.Write(&text); err != nil {
-		return err
-	}
-	made, err := judge.Read(bytes.NewReader(text.Bytes()))
+	made, err := p.Judged()
 	if err != nil {
 		return err
-	}
-	over, err := paths.ForJudge()
-	if err != nil {
-		return err
-	}
-	if report := judge.Check(made, judge.Options{Ports: over}); !report.Valid {
-		return fmt.Errorf("the plan over these paths is wrong: %s", report.Offences[0].Text)
 	}
 	if err := atomicfile.Write(o.Out, p.Write); err != nil {
 		return err

@@ -40,13 +40,18 @@ func HostsOfPaths(p *ports.Paths) (*network.Network, error) {
 	return b.Build(), nil
 }
 
-// JudgePorts judges a result, nil: none, by paths between its hosts. Input has the network of HostsOfPaths; file is the name of the paths.
-func JudgePorts(in Input, p *ports.Paths, file string) (*Ports, error) {
-	p, err := p.Of(lists.Map(in.Hosts.Nodes, func(h network.Node) string { return in.Net.Info(h).Name }))
+// ExchangeOf is the exchange of a job between hosts of paths, by their network, of which roles are some.
+func ExchangeOf(p *ports.Paths, net *network.Network, job network.Job, roles ports.Roles) (*ports.Exchange, error) {
+	p, err := p.Of(lists.Map(job.Nodes, func(h network.Node) string { return net.Info(h).Name }))
 	if err != nil {
 		return nil, err
 	}
-	x, err := ports.NewExchange(p)
+	return ports.NewExchange(p, roles)
+}
+
+// JudgePorts judges a result, nil: none, by paths between its hosts. Input has the network of HostsOfPaths; file is the name of the paths.
+func JudgePorts(in Input, p *ports.Paths, file string) (*Ports, error) {
+	x, err := ExchangeOf(p, in.Net, in.Hosts, ports.Roles{})
 	if err != nil {
 		return nil, err
 	}

@@ -145,7 +145,7 @@ func (c *call) failed(err error) error {
 // socket makes the socket, bound to its source. Unless the plan has a port, it is chosen at connect, so that all sockets
 // of a server can use all ports.
 func (c *call) socket(o *Options) error {
-	_, family, err := sockaddr(c.to)
+	_, family, err := Sockaddr(c.to)
 	if err != nil {
 		return err
 	}
@@ -157,12 +157,12 @@ func (c *call) socket(o *Options) error {
 	if err := o.tune(c.fd); err != nil || c.from == "" {
 		return err
 	}
-	from, _, err := sockaddr(c.from)
+	from, _, err := Sockaddr(c.from)
 	if err != nil {
 		return err
 	}
 	if c.port > 0 {
-		err = ofPort(c.fd, family)
+		err = OfPort(c.fd, family)
 	} else if err = unix.SetsockoptInt(c.fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1); err != nil {
 		err = fmt.Errorf("IP_BIND_ADDRESS_NO_PORT: %w", err)
 	}
@@ -178,9 +178,9 @@ func (c *call) socket(o *Options) error {
 // autoFlowLabel is IPV6_AUTOFLOWLABEL: by default the kernel draws a label for each connection, which switches hash, too.
 const autoFlowLabel = 70
 
-// ofPort readies a socket for a port that a plan has chosen: the next case wants it again at once, so it leaves no
+// OfPort readies a socket for a port that a plan has chosen: the next case wants it again at once, so it leaves no
 // TIME_WAIT behind, and by then all bytes have arrived.
-func ofPort(fd, family int) error {
+func OfPort(fd, family int) error {
 	err := errors.Join(
 		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1),
 		unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}),
@@ -194,7 +194,7 @@ func ofPort(fd, family int) error {
 // connect begins an attempt. An attempt may survive the error that causes a retry: an ICMP message
 // that arrived while the kernel held the socket is reported, and the attempt goes on.
 func (c *call) connect() error {
-	to, _, err := sockaddr(c.to)
+	to, _, err := Sockaddr(c.to)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func Listen(o Options) (*Listener, error) {
 		o: o, quit: make(chan struct{}), over: -1,
 		taken: map[preface]bool{}, waiting: map[uint32][]arrival{}, open: map[uint32]*Endpoint{},
 	}
-	if _, _, err := sockaddr(o.Addr); err != nil {
+	if _, _, err := Sockaddr(o.Addr); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	lc := net.ListenConfig{KeepAlive: -1, Control: func(_, _ string, c syscall.RawConn) error {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 
 	"golang.org/x/sys/unix"
@@ -59,8 +60,8 @@ func (o *Options) log(format string, args ...any) {
 	}
 }
 
-// sockaddr parses "ip:port" and returns it with its address family.
-func sockaddr(addr string) (unix.Sockaddr, int, error) {
+// Sockaddr parses "ip:port" and returns it with its address family.
+func Sockaddr(addr string) (unix.Sockaddr, int, error) {
 	a, err := netip.ParseAddrPort(addr)
 	if err != nil {
 		return nil, 0, fmt.Errorf("address %q: must be ip:port", addr)
@@ -68,7 +69,11 @@ func sockaddr(addr string) (unix.Sockaddr, int, error) {
 	if ip := a.Addr().Unmap(); ip.Is4() {
 		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: ip.As4()}, unix.AF_INET, nil
 	}
-	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}, unix.AF_INET6, nil
+	six := &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
+	if i, err := net.InterfaceByName(a.Addr().Zone()); err == nil {
+		six.ZoneId = uint32(i.Index)
+	}
+	return six, unix.AF_INET6, nil
 }
 
 // CheckFiles returns an error if this process may not open n more files than a process needs
