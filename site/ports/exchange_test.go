@@ -271,3 +271,16 @@ func processor() time.Duration {
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // of itself it may
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
+
+// TestFuller: where one port a pair leaves a link fuller than any ports need, more are asked for, and then the fullest link decides no more.
+func TestFuller(t *testing.T) {
+	for seed := range uint64(5) {
+		f := fake{hosts: 12, onLeaf: 6, spines: 3, seed: seed}
+		s, err := Run(t.Context(), f.list(), 7000, Options{Ports: 1, Seed: 1}, f.ask)
+		expect.Must(t, err)
+		p := expect.Value(NewExchange(&s.Paths, Roles{}))(t).Plan(0)
+		expect.True(t, p.Any == 12 && p.FullestPlan == 12 && p.Fullest > 12, "%+v", p.Figures)
+		known := s.Fields("").Known
+		expect.True(t, known > 72 && known < 2*72, "%d ports of 72 pairs", known)
+	}
+}

@@ -10,6 +10,8 @@ import (
 
 	"evbench/controller/wire"
 	"evbench/routing"
+	"evbench/scheduler/balance"
+	"evbench/scheduler/order"
 )
 
 // Options of a Survey.
@@ -173,8 +175,12 @@ func Run(ctx context.Context, hosts []Host, port int, o Options, ask Ask) (Surve
 		}
 	}
 	err := s.all(ctx)
-	if err == nil && o.All {
-		err = s.untilAll(func() error { return s.all(ctx) })
+	switch run := func() error { return s.all(ctx) }; {
+	case err != nil:
+	case o.All:
+		err = s.untilAll(run)
+	case o.Avoid == nil:
+		err = s.fuller(run)
 	}
 	if err == nil && o.Both {
 		s.back()
@@ -341,6 +347,37 @@ func (s *surveying) rows() (out []Row) {
 	}
 	slices.SortFunc(out, compareRows)
 	return out
+}
+
+// mostMore is how many ports more than asked for a pair may get.
+const mostMore = 4
+
+// fuller asks for a port more of each pair whose messages meet on a link that has more of them, however these choose among their ports, than
+// where they had any.
+func (s *surveying) fuller(run func() error) error {
+	for range mostMore {
+		p := s.Paths
+		p.Rows = s.rows()
+		x, err := NewExchange(&p, Roles{})
+		if err != nil { // of unknown paths, of which Answer says more
+			return nil
+		}
+		path := balance.Choose(x.Problem)
+		load, least, added := order.New(x.Problem, path).Loads(), int32(whole(x.leastOfAny())), false
+		x.Each(func(src, dst int) {
+			if slices.ContainsFunc(x.Paths.Append(nil, src, dst, int(path[src*x.Hosts+dst])), func(l int32) bool { return load[l] > least }) {
+				added = true
+				s.add(src, dst, 1, false)
+			}
+		})
+		if !added {
+			return nil
+		}
+		if err := run(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Estimate is how many questions a survey of some hosts has at least, if the network has two levels, and how long it takes
