@@ -1,26 +1,49 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/answer"
 	"evbench/internal/cmdline"
 	"evbench/scheduler/judge"
 	"evbench/site/netfile"
+	"evbench/site/network"
 	"evbench/site/ports"
 	study "evbench/study/judge"
 )
 
-// planPorts plans a source port and a phase for each message between the hosts of files of paths.
+// planPorts plans a source port and a phase for each message between the hosts of files of paths, or those of a job among them.
 func planPorts(c *cli.Context) error {
 	paths, err := ports.ReadFiles(cmdline.Names(c, "paths")...)
 	if err != nil {
 		return wrongIn("--paths", err)
 	}
-	if err := checkPlans(len(paths.Hosts), 1); err != nil {
+	hosts, err := study.HostsOfPaths(paths)
+	if err != nil {
 		return err
 	}
-	x, err := ports.NewExchange(paths, ports.Roles{})
+	job := network.AllHosts(hosts)
+	if c.IsSet("hosts") {
+		if job, err = netfile.ReadHosts(c.String("hosts"), hosts); err == nil && job.Slots > 1 {
+			err = errors.New("paths lead to one port of a host, so it has one rank")
+		}
+		if err != nil {
+			return wrongIn("--hosts", err)
+		}
+	}
+	if err := checkPlans(len(job.Nodes), 1); err != nil {
+		return err
+	}
+	var roles ports.Roles
+	if roles.Reads, err = ranksOf(c, "readers", hosts, job.Nodes); err == nil {
+		roles.Builds, err = ranksOf(c, "builders", hosts, job.Nodes)
+	}
+	if err != nil {
+		return err
+	}
+	x, err := study.ExchangeOf(paths, hosts, job, roles)
 	if err != nil {
 		return wrongIn("--paths "+c.String("paths"), err)
 	}
@@ -34,13 +57,24 @@ func planPorts(c *cli.Context) error {
 	return p.Answer().WriteText(answerTo(c))
 }
 
-// portsOf reads the paths that a plan by source ports is judged on.
-func portsOf(c *cli.Context, name string, f *judge.File) (*judge.Ports, error) {
+// portsOf reads the paths that a plan by source ports is judged on, between its hosts.
+func portsOf(c *cli.Context, name string, f *judge.File) (p *judge.Ports, err error) {
 	paths, err := ports.ReadFiles(cmdline.Names(c, "paths")...)
 	if err != nil {
 		return nil, wrongIn("--paths", err)
 	}
-	p, err := paths.ForJudge()
+	var hosts []string
+	for rank := range f.Servers() {
+		if words := f.Host(rank); len(words) == 2 {
+			hosts = append(hosts, words[1])
+		}
+	}
+	if f.ByPorts() && len(hosts) == f.Servers() {
+		paths, err = paths.Of(hosts)
+	}
+	if err == nil {
+		p, err = paths.ForJudge()
+	}
 	if err == nil {
 		err = p.Suits(f)
 	}
