@@ -85,6 +85,9 @@ func (r *runner) searchCase(ctx context.Context, base Planned) error {
 	f.Finest, f.Predicted = s.Finest, f.Bound
 	if rate, model := r.predict(ctx, base, *s); rate > 0 {
 		s.First, f.Predicted, f.Model = rate, rate, model
+		if f.Bound > 0 { // which a rate that is taken exceeds by less than a measurement shows
+			f.Predicted = min(rate, f.Bound)
+		}
 	}
 	for rate, more := s.Next(); more; rate, more = s.Next() {
 		m, err := r.tryRate(ctx, base, rate, f.Steps)

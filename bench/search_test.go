@@ -54,7 +54,7 @@ func TestSearch(t *testing.T) {
 	sum, _ := search(t, rated+twoCases, bench.Search{Simulate: func(_ context.Context, p *bench.Planned) *results.Offered {
 		simulated++
 		o := &results.Offered{RatePerSec: p.Load.Rate, Offered: 1000, Complete: 1000}
-		if p.Load.Rate > 1.1*fourIn3 {
+		if p.Load.Rate > .97*fourIn3 {
 			o.Complete, o.Refused = 900, 100
 		}
 		p.Prediction.Model, p.Prediction.Load = "fake", &results.Expected{Complete: o.Taken()}
@@ -63,7 +63,7 @@ func TestSearch(t *testing.T) {
 	expect.MustTrue(t, len(sum.Found) == 2, "%+v", sum.Found)
 	expect.True(t, simulated <= 4*bench.SearchSteps, "%d simulations", simulated)
 	for _, f := range sum.Found[:1] {
-		expect.True(t, f.Model == "fake" && math.Abs(f.Predicted/(1.1*fourIn3)-1) <= f.Finest && f.Bound > 0, "%+v", f)
+		expect.True(t, f.Model == "fake" && math.Abs(f.Predicted/(.97*fourIn3)-1) <= f.Finest && f.Bound > 0, "%+v", f)
 		expect.True(t, f.Doubt == "" && f.Steps <= bench.SearchSteps && f.TakenPerSec <= fourIn3*(1+f.Finest) && f.RefusedPerSec >= fourIn3*(1-f.Finest) &&
 			f.RefusedPerSec <= f.TakenPerSec*(1+f.Finest), "%+v; want %.1f", f, fourIn3)
 		at := slices.IndexFunc(sum.Cases, func(c results.Case) bool { return c.Name == f.At })
@@ -73,7 +73,7 @@ func TestSearch(t *testing.T) {
 	}
 	for _, c := range sum.Cases {
 		o := c.Offered
-		expect.True(t, o.Predicted != nil && (o.Predicted.Complete == 1) == (o.RatePerSec <= 1.1*fourIn3), "%s: %+v", c.Name, o.Predicted)
+		expect.True(t, o.Predicted != nil && (o.Predicted.Complete == 1) == (o.RatePerSec <= .97*fourIn3), "%s: %+v", c.Name, o.Predicted)
 		expect.Equal(t, o.Offered, o.Complete+o.Incomplete+o.Refused, "%s", c.Name)
 		expect.True(t, c.Valid, "%s: %v", c.Name, c.Reasons)
 	}
