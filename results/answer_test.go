@@ -300,7 +300,8 @@ func TestAnswerOfLoads(t *testing.T) {
 		delay float64
 		want  string
 	}{
-		{[]results.Case{saturated}, 0, "NOT KNOWN: “saturated” takes 50 % of 20 kHz: 50 % dead time; sources make at most 10.2 kHz of the 20 kHz asked for on this machine, whose processors were busy 98 % of the time: lower load.rate."},
+		{[]results.Case{saturated}, 0, "NOT KNOWN: “saturated” takes 50 % of 20 kHz: 50 % dead time; sources make about 10 kHz of the 20 kHz asked for on this machine, as processors were busy more than 90 % of the time: lower load.rate."},
+		{[]results.Case{loadOf("starved", 20e3, .8, 1, 900)}, .7, "NOT KNOWN: “starved” takes 10 % of 20 kHz: 90 % dead time; sources make about 2 kHz of the 20 kHz asked for on this machine, as servers waited 70 % of the time for a processor: lower load.rate."},
 		{[]results.Case{lacks}, 0, "BAD: “lacks” takes 97 % of 1.2 kHz: 3 % incomplete, most without server5."},
 		{[]results.Case{fills}, 0, "NOT KNOWN: “low” takes all of 1.2 kHz, p99.9 12 ms; more and more events wait in the buffers: take a longer --duration, or --find-rate."},
 		{[]results.Case{loadOf("low", 1200, .5, .5, 0)}, 0, "GOOD: “low” takes all of 1.2 kHz, p99.9 12 ms."},

@@ -184,10 +184,9 @@ func (r *reading) takes(i int) answer.Finding {
 		}
 		switch short := 1 - o.Taken()/expected; {
 		case short <= Tolerance:
-		case c.saturated():
-			text := "sources make at most %s of the %s asked for on this machine, whose processors were busy %.0f %% of the time"
-			made := load.RateText(o.Taken() * o.RatePerSec / min(c.CPUBusy, 1))
-			f.Doubts = []answer.Doubt{{Text: fmt.Sprintf(text, made, load.RateText(o.RatePerSec), 100*c.CPUBusy), Remedy: "lower load.rate"}}
+		case r.saturated(c) != "":
+			f.Doubts = []answer.Doubt{{Text: fmt.Sprintf("sources make about %s of the %s asked for on this machine, as %s",
+				load.RateText(o.Taken()*o.RatePerSec), load.RateText(o.RatePerSec), r.saturated(c)), Remedy: "lower load.rate"}}
 		case r.doubts(short):
 			f.Doubts = []answer.Doubt{{Text: r.machine().sign, Remedy: r.quieter()}}
 		}
@@ -195,10 +194,19 @@ func (r *reading) takes(i int) answer.Finding {
 	return f
 }
 
-// saturated reports whether a case does not take all that it is offered, and processors were busy all the time: whatever
-// the network carries, no more can be made.
-func (c Case) saturated() bool {
-	return c.Offered != nil && c.Offered.Taken() < 1 && c.CPUBusy > maxBusy
+// waits is the share of the time for which servers wait for processors that are the limit, whatever the network carries.
+const waits = .5
+
+// saturated says by what processors are the limit of a case that refuses events; "": they are not.
+func (r *reading) saturated(c Case) string {
+	if c.Offered == nil || c.Offered.Refused <= c.Offered.Incomplete {
+		return ""
+	}
+	p := processorsOf([]Case{c}, lists.Filter(r.all, func(s Slice) bool { return s.Case == c.Name }))
+	if c.CPUBusy <= maxBusy && p.delay < waits {
+		return ""
+	}
+	return p.sign
 }
 
 // percentBelow writes a share below 1 with as many digits as show that.

@@ -86,7 +86,7 @@ func (r *reading) shares() (out []share) {
 		of := r.counted(c)
 		i, over := valuesOf(of, Slice.efficiency)
 		p := c.PredictedEfficiency
-		if p == 0 || i.N == 0 || c.changes() || c.saturated() {
+		if p == 0 || i.N == 0 || c.changes() || r.saturated(c) != "" {
 			continue
 		}
 		i.Median /= p
