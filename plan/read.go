@@ -126,16 +126,16 @@ func (p *Plan) follows(ms iter.Seq[scheduler.Message]) error {
 	for m := range ms {
 		if spine, top := through(m.Src, m.Dst); m.Spine != spine || m.Top != top {
 			return notComplete(fmt.Sprintf("phase %d: %s to %s over spine %s; routing %s gives %s", m.Phase,
-				p.Tree.ServerName(m.Src), p.Tree.ServerName(m.Dst), PathText(p.Tree, m.Spine, m.Top), p.Routing, PathText(p.Tree, spine, top)))
+				p.Tree.ServerName(m.Src), p.Tree.ServerName(m.Dst), PathText(p.Tree.Wires, m.Spine, m.Top), p.Routing, PathText(p.Tree.Wires, spine, top)))
 		}
 	}
 	return nil
 }
 
 // PathText returns a path as files have it, "-" for none.
-func PathText(t *topology.Tree, spine, top int) string {
+func PathText(t topology.Wires, spine, top int) string {
 	if spine == scheduler.None {
 		return "-"
 	}
-	return string(appendRest(strconv.AppendInt(nil, int64(spine), 10), t.Wires, spine, top))
+	return string(appendRest(strconv.AppendInt(nil, int64(spine), 10), t, spine, top))
 }

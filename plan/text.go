@@ -215,9 +215,9 @@ func (p *Plan) line() func(b []byte, m scheduler.Message) []byte {
 }
 
 // AppendPath appends a path between two leaves as files of text have it.
-func AppendPath(b []byte, t *topology.Tree, from, to, path int) []byte {
+func AppendPath(b []byte, t topology.Wires, from, to, path int) []byte {
 	spine, top := t.Through(from, to, path)
-	return appendRest(strconv.AppendInt(b, int64(spine), 10), t.Wires, spine, top)
+	return appendRest(strconv.AppendInt(b, int64(spine), 10), t, spine, top)
 }
 
 // appendRest appends what of a path follows its spine: nothing, a top switch or two cables.

@@ -83,7 +83,7 @@ func lossFields(name *string, l *Lost) group {
 }
 
 // rankOf is the rank of a server by its name; -1: there is none.
-func rankOf(t *topology.Tree, name string) int {
+func rankOf(t *topology.Shape, name string) int {
 	return slices.Index(lists.Tabulate(t.Servers(), t.ServerName), name)
 }
 
@@ -97,7 +97,7 @@ func (d *document) loss(at field, s *Scenario, c *Case) bool {
 	if !good {
 		return false
 	}
-	rank := rankOf(s.Tree, name)
+	rank := rankOf(s.Tree.Shape, name)
 	switch {
 	case rank < 0:
 		d.Fail(f.Get("server"), "%q: there is no such server; there are %s to %s", name, s.Tree.ServerName(0), s.Tree.ServerName(s.Tree.Servers()-1))
@@ -138,7 +138,7 @@ func (d *document) load(at field, s *Scenario, c *Case) {
 		return
 	}
 	if slow != "" && s.Tree != nil {
-		rank := rankOf(s.Tree, slow)
+		rank := rankOf(s.Tree.Shape, slow)
 		if rank < 0 || !s.Tree.Builds(rank) || l.Build == 0 {
 			d.Fail(f.Get("slow"), "%q: write a server that builds events, and how long others take: build: 2ms", slow)
 			return

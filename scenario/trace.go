@@ -80,7 +80,7 @@ func traceOf(f field, key string) string {
 
 // source is the rank of a server that sends fragments, by name or position; -1: there is none.
 func (s *Scenario) source(text string) int {
-	rank := rankOf(s.Tree, text)
+	rank := rankOf(s.Tree.Shape, text)
 	if position, err := strconv.Atoi(text); err == nil {
 		rank = slices.Index(s.Tree.Positions(), position)
 	}

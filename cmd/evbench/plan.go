@@ -52,7 +52,7 @@ func planAction(c *cli.Context) error {
 	if c.IsSet("sizes") {
 		return planSizes(c, t, hosts, rates, &watch)
 	}
-	o, err := treeOptions(c, t, watch.stage)
+	o, err := treeOptions(c, t.Shape, watch.stage)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func writePlan(c *cli.Context, watch *stopwatch, write func(io.Writer) error, de
 }
 
 // treeOptions are those of the flags for a tree.
-func treeOptions(c *cli.Context, t *topology.Tree, stage func(string)) (plan.Options, error) {
+func treeOptions(c *cli.Context, t *topology.Shape, stage func(string)) (plan.Options, error) {
 	o := plan.Options{
 		Schedule: c.String("schedule"), Routing: c.String("routing"), Engines: known.Engines, Seed: c.Uint64("seed"), Stage: stage,
 		Objective: schedules.Objective(c.String("objective")), DropUnreachable: c.Bool("drop-unreachable"),

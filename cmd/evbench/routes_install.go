@@ -149,7 +149,7 @@ func installNetwork(c *cli.Context, p *plan.Plan) (*network.Network, error) {
 		}
 		return s.Whole, nil
 	}
-	n, err := opensm.Network(p.Tree, c.Int("lmc"))
+	n, err := opensm.Network(p.Tree.Shape, c.Int("lmc"))
 	return n, usage(err)
 }
 

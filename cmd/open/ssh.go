@@ -77,7 +77,7 @@ func PlaceServers(s *scenario.Scenario, cabled Cabled) ([]host.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("launch.placement: %w", err)
 	}
-	servers, err := host.Place(s.Tree, names, placement)
+	servers, err := host.Place(s.Tree.Shape, names, placement)
 	if err != nil {
 		return nil, fmt.Errorf("launch.%w", err)
 	}

@@ -91,7 +91,7 @@ func sizesRow(t *topology.Tree, fors *scheduler.Schedule, of *builder.Sizes, equ
 			row = append(row, nil)
 			continue
 		}
-		m, err := list.Exchange(t, of.Of, uint64(n))
+		m, err := list.Exchange(t.Shape, of.Of, uint64(n))
 		if err == nil && equalPorts {
 			m, err = scaled(t, m)
 		}

@@ -162,7 +162,7 @@ func (r *tokenRun) window(after *list.Chain, of tokenWindowKey, overhead int64) 
 	}
 	var window []*list.Matrix
 	for e := range of.exchanges {
-		m, err := list.Exchange(after.Tree(), r.size, of.first+uint64(e))
+		m, err := list.Exchange(after.Tree().Shape, r.size, of.first+uint64(e))
 		if err != nil {
 			return nil, err
 		}

@@ -205,7 +205,7 @@ func (n *Network) Again(p *plan.Plan, t *lft.Tables, servers *topology.Tree) (ag
 	c := p.Over.(*over).of
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	x, kept, err := n.follow(c, t, servers)
+	x, kept, err := n.follow(c, t, servers.Roles)
 	if err != nil {
 		return nil, false, err
 	}
@@ -254,7 +254,7 @@ func (n *Network) over(c scenario.Case, servers *topology.Tree) (*over, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, _, err := n.follow(c, t, servers)
+	x, _, err := n.follow(c, t, servers.Roles)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +266,7 @@ func (n *Network) over(c scenario.Case, servers *topology.Tree) (*over, error) {
 }
 
 // follow takes the order of a case over tables, or one that was kept. The lock is held.
-func (n *Network) follow(c scenario.Case, t *lft.Tables, servers *topology.Tree) (x *over, kept bool, err error) {
+func (n *Network) follow(c scenario.Case, t *lft.Tables, servers topology.Roles) (x *over, kept bool, err error) {
 	o := n.messages(servers)
 	p, err := order.Follow(n.name, t, o)
 	if err != nil {
@@ -291,14 +291,14 @@ func (n *Network) follow(c scenario.Case, t *lft.Tables, servers *topology.Tree)
 	return x, false, nil
 }
 
-func (n *Network) messages(servers *topology.Tree) lft.Job {
+func (n *Network) messages(servers topology.Roles) lft.Job {
 	return lft.Job{Nodes: n.Nodes, Reads: roles(servers.Reads, len(n.Nodes)), Builds: roles(servers.Builds, len(n.Nodes))}
 }
 
 // Sum is the digest of what tables say about the messages of the servers; see lft.Exchange. That they do not deliver
 // one is an error.
 func (n *Network) Sum(t *lft.Tables, servers *topology.Tree) (string, error) {
-	x, err := t.Exchange(n.messages(servers))
+	x, err := t.Exchange(n.messages(servers.Roles))
 	if err != nil {
 		return "", err
 	}

@@ -139,10 +139,10 @@ func StatedSizes(t *topology.Shape, window []*list.Matrix) []judge.Size {
 func Matrix(s *scenario.Scenario, c scenario.Case, exchange uint64) (*list.Matrix, error) {
 	of := s.FragmentSizes(c)
 	if of.All() {
-		return list.Exchange(s.Tree, of.Of, exchange)
+		return list.Exchange(s.Tree.Shape, of.Of, exchange)
 	}
 	n := uint64(of.Servers)
-	return list.Exchange(s.Tree, func(event uint64, source int) int {
+	return list.Exchange(s.Tree.Shape, func(event uint64, source int) int {
 		if dst := int(event % n); !s.Tree.Meets(source, dst) {
 			return 0
 		} else {

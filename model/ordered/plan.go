@@ -59,7 +59,7 @@ func (p *Plan) rows(w io.Writer) error {
 		if buf = append(buf, ' '); x.Path == scheduler.None {
 			buf = append(buf, '-')
 		} else {
-			buf = plan.AppendPath(buf, p.Tree, leaf[x.Src], leaf[x.Dst], x.Path)
+			buf = plan.AppendPath(buf, p.Tree.Wires, leaf[x.Src], leaf[x.Dst], x.Path)
 		}
 		if number(x.Bytes); x.Offset > 0 || x.Exchange > 0 {
 			number(x.Offset)

@@ -46,7 +46,7 @@ func TestOrderedJudged(t *testing.T) {
 				Mean: 1 + rng.IntN(1000), Seed: rng.Uint64(), Roles: builder.Roles{Servers: tr.Servers()}, Distribution: drawn[(n+len(window))%len(drawn)],
 			}
 			servers := uint64(tr.Servers())
-			m := expect.Value(list.Exchange(tr, func(event uint64, source int) int {
+			m := expect.Value(list.Exchange(tr.Shape, func(event uint64, source int) int {
 				if !tr.Meets(source, int(event%servers)) {
 					return 0
 				}

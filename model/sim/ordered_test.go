@@ -28,7 +28,7 @@ func ordered(t *testing.T, window int, size func(uint64, int) int, down ...strin
 		tr := after.Tree()
 		var all []*list.Matrix
 		for e := range exchanges {
-			m, err := list.Exchange(tr, j.Size, first+uint64(e))
+			m, err := list.Exchange(tr.Shape, j.Size, first+uint64(e))
 			if err != nil {
 				return nil, err
 			}

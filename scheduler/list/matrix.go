@@ -130,7 +130,7 @@ func (m *Matrix) meets(t *topology.Tree) error {
 // Exchange returns the sizes of one exchange of event building, in which rank r builds
 // event exchange·S + r: size states the bytes of the fragment that a source has for an
 // event, as builder.Sizes.Of does. Exchanges count from 0, warm-up included.
-func Exchange(t *topology.Tree, size func(event uint64, source int) int, exchange uint64) (*Matrix, error) {
+func Exchange(t *topology.Shape, size func(event uint64, source int) int, exchange uint64) (*Matrix, error) {
 	m, err := NewMatrix(t.Servers())
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func BenchmarkMake(b *testing.B) {
 
 func TestExchange(t *testing.T) {
 	tree := broken(t, topology.Options{Ports: 2, Leaves: 2}, 0, 1)
-	m := expect.Value(list.Exchange(tree, func(event uint64, source int) int { return 10*int(event) + source }, 3))(t)
+	m := expect.Value(list.Exchange(tree.Shape, func(event uint64, source int) int { return 10*int(event) + source }, 3))(t)
 	for src := range 4 {
 		for dst := range 4 {
 			want := int64(10*(3*4+dst) + src)
@@ -47,5 +47,5 @@ func TestExchange(t *testing.T) {
 			expect.Equal(t, m.Size(src, dst), want, "%d to %d: bytes", src, dst)
 		}
 	}
-	expect.True(t, expect.Err(list.Exchange(tree, func(uint64, int) int { return -1 }, 0)) != nil, "a fragment of -1 bytes is accepted")
+	expect.True(t, expect.Err(list.Exchange(tree.Shape, func(uint64, int) int { return -1 }, 0)) != nil, "a fragment of -1 bytes is accepted")
 }

@@ -33,7 +33,7 @@ func drawn(t testing.TB, tr *topology.Tree, distribution string, mean int, seed 
 	t.Helper()
 	d := distributions[distribution]
 	d.Fanout = min(d.Fanout, tr.Servers()-1)
-	m := expect.Value(list.Exchange(tr, (&builder.Sizes{Mean: mean, Seed: seed, Roles: builder.Roles{Servers: tr.Servers()}, Distribution: d}).Of, 0))(t)
+	m := expect.Value(list.Exchange(tr.Shape, (&builder.Sizes{Mean: mean, Seed: seed, Roles: builder.Roles{Servers: tr.Servers()}, Distribution: d}).Of, 0))(t)
 	return m
 }
 

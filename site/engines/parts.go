@@ -12,8 +12,8 @@ import (
 
 // byParts computes the tables of each connected part of a tree on its own, as a
 // subnet manager in each would, and puts them together.
-func byParts(name string, t *topology.Tree, n *network.Network, o Options) (*lft.Tables, error) {
-	parts := parts(t.Shape, n)
+func byParts(name string, t *topology.Shape, n *network.Network, o Options) (*lft.Tables, error) {
+	parts := parts(t, n)
 	if len(parts) < 2 {
 		return Compute(name, n, o)
 	}

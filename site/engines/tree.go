@@ -79,7 +79,7 @@ func ToTables(t *topology.Tree, l *lft.Tables) (*routing.Tables, error) {
 			}
 		}
 		var err error
-		if path, err = direct(t, l, dst, lid, path); err != nil {
+		if path, err = direct(t.Shape, l, dst, lid, path); err != nil {
 			return nil, err
 		}
 	}
@@ -88,7 +88,7 @@ func ToTables(t *topology.Tree, l *lft.Tables) (*routing.Tables, error) {
 
 // direct checks that routes to a server pass at most one spine or, between pods, one top switch. path is
 // for reuse.
-func direct(t *topology.Tree, l *lft.Tables, dst, lid int, path []network.End) ([]network.End, error) {
+func direct(t *topology.Shape, l *lft.Tables, dst, lid int, path []network.End) ([]network.End, error) {
 	for leaf := range t.Leaves() {
 		if t.ServersOn(leaf) == 0 {
 			continue
@@ -179,7 +179,7 @@ func ForTree(name string, t *topology.Tree, o Options) (*routing.Tables, error) 
 		}
 		return ToTables(t, l)
 	}
-	l, err := byParts(name, t, n, o)
+	l, err := byParts(name, t.Shape, n, o)
 	if err != nil {
 		return nil, err
 	}

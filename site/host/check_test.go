@@ -101,7 +101,7 @@ func TestReach(t *testing.T) {
 }
 
 func TestCounted(t *testing.T) {
-	servers := expect.Value(Place(tree(t, 2, 2), []string{"b", "a", "b", "b"}, nil))(t)
+	servers := expect.Value(Place(tree(t, 2, 2).Shape, []string{"b", "a", "b", "b"}, nil))(t)
 	expect.Equal(t, Counted(servers), []Host{{Host: "b", Servers: 3}, {Host: "a", Servers: 1}}, "hosts counted")
 }
 

@@ -47,7 +47,7 @@ type Placement struct {
 // Place puts hosts on the servers of a tree. A host named n times is n servers, and each of its
 // adapters, HOST@ADDRESS, is one. Without a placement (nil) hosts fill the tree in order of the
 // positions; with one, each leaf takes its hosts in order of the list.
-func Place(t *topology.Tree, hosts []string, p *Placement) ([]Server, error) {
+func Place(t *topology.Shape, hosts []string, p *Placement) ([]Server, error) {
 	if len(hosts) != t.Servers() {
 		return nil, fmt.Errorf("hosts: %s for %s of %s", show.Plural(len(hosts), "name", "names"), servers(t.Servers()), t.Notation())
 	}
@@ -88,7 +88,7 @@ func Counted(servers []Server) []Host {
 
 func servers(n int) string { return show.Plural(n, "server", "servers") }
 
-func (p *Placement) order(t *topology.Tree, hosts []string) ([]string, error) {
+func (p *Placement) order(t *topology.Shape, hosts []string) ([]string, error) {
 	on, err := p.byLeaf(hosts)
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (p *Placement) put(host string, leaf int) error {
 }
 
 // leavesOf returns for each leaf of the tree the leaf of the placement, -1 for none.
-func (p *Placement) leavesOf(t *topology.Tree, on [][]string) ([]int, error) {
+func (p *Placement) leavesOf(t *topology.Shape, on [][]string) ([]int, error) {
 	leaves := lists.Range[int](t.Leaves())
 	if len(p.names) == t.Leaves() {
 		return leaves, nil
@@ -205,7 +205,7 @@ func (p *Placement) leavesOf(t *topology.Tree, on [][]string) ([]int, error) {
 		}
 		return leaves, nil
 	}
-	return p.usedLeaves(t.Shape, on)
+	return p.usedLeaves(t, on)
 }
 
 // usedLeaves assigns the leaf switches with hosts, in order, to the leaves of the tree with

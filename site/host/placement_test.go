@@ -78,7 +78,7 @@ func TestPlace(t *testing.T) {
 		{"with domain", tree(t, 2, 1), "n1.cluster,n2.cluster", cabled(t, net, order...), "n1.cluster:0 n2.cluster:0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Place(tt.tree, expand(t, tt.hosts), tt.p)
+			got, err := Place(tt.tree.Shape, expand(t, tt.hosts), tt.p)
 			if err != nil || placed(got) != tt.want {
 				t.Errorf("%s, %v; want %s", placed(got), err, tt.want)
 			}
@@ -108,7 +108,7 @@ func TestPlaceRefuses(t *testing.T) {
 			"leaf0 (s1) has 1 host for 2 servers: n1; leaf1 (s2) has 3 hosts for 2 servers: n[2-4]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Place(tt.tree, expand(t, tt.hosts), tt.p)
+			_, err := Place(tt.tree.Shape, expand(t, tt.hosts), tt.p)
 			expect.Error(t, err, tt.want)
 		})
 	}
@@ -140,15 +140,15 @@ func TestReadPlacementRefuses(t *testing.T) {
 // Names of two hosts that are the same without their domains find neither.
 func TestShortNames(t *testing.T) {
 	p := readPlacement(t, "- [n1.a, n3.a]\n- [n1.b, n2]")
-	if got, err := Place(tree(t, 1, 2), []string{"n2.c", "n3"}, p); err != nil || placed(got) != "n3:0 n2.c:0" {
+	if got, err := Place(tree(t, 1, 2).Shape, []string{"n2.c", "n3"}, p); err != nil || placed(got) != "n3:0 n2.c:0" {
 		t.Errorf("%s, %v", placed(got), err)
 	}
 	for _, h := range []string{"n1", "n1.c", "n3.b"} {
-		if got, err := Place(tree(t, 1, 2), []string{h, "n2"}, p); err == nil || !strings.HasSuffix(err.Error(), "name "+h) {
+		if got, err := Place(tree(t, 1, 2).Shape, []string{h, "n2"}, p); err == nil || !strings.HasSuffix(err.Error(), "name "+h) {
 			t.Errorf("%s: %s, %v", h, placed(got), err)
 		}
 	}
-	expect.True(t, expect.Err(Place(tree(t, 2, 1), expand(t, "10.0.0.[2-3]"), readPlacement(t, "- [10.0.0.1, 10.0.0.2]"))) != nil,
+	expect.True(t, expect.Err(Place(tree(t, 2, 1).Shape, expand(t, "10.0.0.[2-3]"), readPlacement(t, "- [10.0.0.1, 10.0.0.2]"))) != nil,
 		"10.0.0.3 was found by 10")
 }
 
@@ -210,18 +210,18 @@ func FuzzReadProbe(f *testing.F) {
 func TestPlaceAdapters(t *testing.T) {
 	tr := tree(t, 2, 2)
 	p := expect.Value(ReadPlacement([]byte("leaf0: [a@10.0.0.1, b@10.0.0.2]\nleaf1: [a@10.1.0.1, b@10.1.0.2]\n")))(t)
-	servers := expect.Value(Place(tr, expand(t, "a@10.0.0.1,a@10.1.0.1,b@10.1.0.2,b@10.0.0.2"), p))(t)
+	servers := expect.Value(Place(tr.Shape, expand(t, "a@10.0.0.1,a@10.1.0.1,b@10.1.0.2,b@10.0.0.2"), p))(t)
 	expect.Equal(t, placed(servers), "a:0 b:0 a:1 b:1", "servers")
 	expect.True(t, servers[2].Name() == "a@10.1.0.1" && servers[2].Address == "10.1.0.1" && len(Counted(servers)) == 2, "%+v", servers)
 	byHost := expect.Value(ReadPlacement([]byte("leaf0: a\nleaf1: b\n")))(t)
-	servers = expect.Value(Place(tr, expand(t, "b@10.0.0.2,a@10.0.0.1,a@10.1.0.1,b@10.1.0.2"), byHost))(t)
+	servers = expect.Value(Place(tr.Shape, expand(t, "b@10.0.0.2,a@10.0.0.1,a@10.1.0.1,b@10.1.0.2"), byHost))(t)
 	expect.Equal(t, placed(servers), "a:0 a:1 b:0 b:1", "servers of hosts whose leaf is named")
 	for list, want := range map[string]string{
 		"a@10.0.0.1,a@10.0.0.1,b,c": "hosts: adapter a@10.0.0.1 is named twice",
 		"a@10.0.0.1,a,b,c":          "hosts: a is named with and without",
 		"a,a,a@10.0.0.1,c":          "hosts: a is named with and without",
 	} {
-		expect.Error(t, expect.Err(Place(tr, expand(t, list), nil)), want)
+		expect.Error(t, expect.Err(Place(tr.Shape, expand(t, list), nil)), want)
 	}
 }
 

@@ -27,7 +27,7 @@ func subnet(t *testing.T) (tree *topology.Tree, n *network.Network, file string)
 	if tree, err = topology.New(o); err != nil {
 		t.Fatal(err)
 	}
-	if n, err = opensm.Network(tree, 0); err != nil {
+	if n, err = opensm.Network(tree.Shape, 0); err != nil {
 		t.Fatal(err)
 	}
 	file = filepath.Join(t.TempDir(), "fabric.txt")

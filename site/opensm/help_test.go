@@ -40,7 +40,7 @@ func build(t testing.TB, tree *topology.Tree, o plan.Options) *plan.Plan {
 
 func networkOf(t testing.TB, tree *topology.Tree, lmc int) *network.Network {
 	t.Helper()
-	n := expect.Value(Network(tree, lmc))(t)
+	n := expect.Value(Network(tree.Shape, lmc))(t)
 	return n
 }
 

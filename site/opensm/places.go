@@ -9,8 +9,8 @@ import (
 
 // Network returns the network of a plan's tree, with all cables alive and only the servers present,
 // for use without a discovered one: its GUIDs are made up.
-func Network(t *topology.Tree, lmc int) (*network.Network, error) {
-	full, err := network.TreeShape(t.Shape).Build(0)
+func Network(t *topology.Shape, lmc int) (*network.Network, error) {
+	full, err := network.TreeShape(t).Build(0)
 	if err != nil {
 		return nil, err
 	}

@@ -168,7 +168,7 @@ func places(p *plan.Plan) func(src, dst int) place {
 	}
 }
 
-func (x place) written(t *topology.Tree) *Place {
+func (x place) written(t topology.Wires) *Place {
 	if x.phase < 0 {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (x place) written(t *topology.Tree) *Place {
 // compare counts one pair of servers. Paths are compared where both are known.
 func (m *Moves) compare(p *plan.Plan, pair [2]int, a, b place, known bool) {
 	m.count(a.phase, b.phase, known && (a.spine != b.spine || a.top != b.top), func() Move {
-		return Move{p.Tree.ServerName(pair[0]), p.Tree.ServerName(pair[1]), a.written(p.Tree), b.written(p.Tree)}
+		return Move{p.Tree.ServerName(pair[0]), p.Tree.ServerName(pair[1]), a.written(p.Tree.Wires), b.written(p.Tree.Wires)}
 	})
 }
 
