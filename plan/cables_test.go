@@ -80,7 +80,7 @@ func TestCablesRoundTrip(t *testing.T) {
 				continue
 			}
 			r := judged(t, p)
-			expect.True(t, r.Paths == nil && name != routing.Pinned || r.Paths != nil && routing.Paths(*r.Paths) == p.Paths, "%s: paths %+v, counted %+v", name, p.Paths, r.Paths)
+			expect.True(t, r.Paths == nil && name != routing.Pinned || r.Paths != nil && *r.Paths == p.Paths, "%s: paths %+v, counted %+v", name, p.Paths, r.Paths)
 			if cost := p.Cost(plan.Equal, 0); name == routing.Pinned && cost.Duration != float64(p.Phases()) {
 				t.Errorf("duration %g of %d phases without contention", cost.Duration, p.Phases())
 			}

@@ -46,7 +46,7 @@ type Plan struct {
 
 	// Paths are the paths that the messages need. All 0 under ecmp and spray,
 	// without routing and without a schedule.
-	Paths routing.Paths
+	Paths topology.Paths
 
 	// Epoch numbers the plans of one run, from 0.
 	Epoch uint32
@@ -244,7 +244,7 @@ func (p *Plan) count() {
 	switch {
 	case p.Whole: // one path to each server, from any leaf
 		lids := p.Tree.Servers() + p.Tree.Switches()
-		p.Paths = routing.Paths{Most: 1, LIDs: lids, Entries: lids - 1}
+		p.Paths = topology.Paths{Most: 1, LIDs: lids, Entries: lids - 1}
 	case p.Schedule != nil && p.Static():
 		p.Paths = routing.CountPaths(p.Tree, p.AllPaths())
 	}

@@ -241,7 +241,7 @@ func judged(t testing.TB, p *plan.Plan) *judge.Report {
 		Topology, Schedule, Routing, Hash string
 		Phases                            int
 		Duration                          float64
-		Paths                             *judge.Paths
+		Paths                             *topology.Paths
 		Bound                             *struct {
 			Phases int
 			Kind   string

@@ -69,7 +69,7 @@ func TestThreeLevelsRestored(t *testing.T) {
 	again, _ := write(t, p)
 	expect.True(t, p.Tree.Levels() != 2 && p.Tree.Notation() == "FT(3;2,2,2)" && bytes.Equal(again, text), "%s comes back", p.Tree.Notation())
 	// Both sources of a leaf have a plane of their own; the destination says the top switch.
-	want := (routing.Paths{Most: 2, LMC: 1, LIDs: 2*8 + 12, Entries: 2*8 + 11})
+	want := (topology.Paths{Most: 2, LMC: 1, LIDs: 2*8 + 12, Entries: 2*8 + 11})
 	expect.True(t, p.Paths == want, "paths %+v, want %+v", p.Paths, want)
 }
 

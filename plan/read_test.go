@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"evbench/plan"
-	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/site/engines"
 	"evbench/testing/expect"
@@ -41,7 +40,7 @@ func same(t testing.TB, want, got *plan.Plan) {
 		fill, subset                                   []int
 		spines, phases, bound, messages                int
 		unreachable                                    [][2]int
-		paths                                          routing.Paths
+		paths                                          topology.Paths
 		cost                                           plan.Cost
 	}
 	of := func(p *plan.Plan) head {

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"evbench/plan"
-	"evbench/routing"
 	"evbench/scheduler/judge"
 	"evbench/scheduler/schedules"
 	"evbench/site/engines"
@@ -76,7 +75,7 @@ func TestRolesJudgedRandom(t *testing.T) {
 			}
 			v := judged(t, p)
 			expect.True(t, (len(p.Unreachable) > 0) == (v.LeftOut > 0), "%s down %v: %v unreachable, %d messages left out", tree.Notation(), tree.DownNames(), p.Unreachable, v.LeftOut)
-			expect.True(t, p.Paths == (routing.Paths{}) || routing.Paths(*v.Paths) == p.Paths, "%s: paths %+v, judged %+v", tree.Notation(), p.Paths, *v.Paths)
+			expect.True(t, p.Paths == (topology.Paths{}) || *v.Paths == p.Paths, "%s: paths %+v, judged %+v", tree.Notation(), p.Paths, *v.Paths)
 			of.DropUnreachable = false
 			q, err := plan.Build(tree, of)
 			expect.True(t, (v.LeftOut == 0) == (err == nil) && (err != nil || judged(t, q).LeftOut == 0), "%s: %d messages left out, not dropped: %v", tree.Notation(), v.LeftOut, err)

@@ -27,7 +27,7 @@ func TestWhole(t *testing.T) {
 		expect.True(t, p.Whole && p.Phases() == n-1 && p.Bound.Phases == n-1 && p.Bound.Kind == scheduler.KindServer, "%+v: %d phases, bound %+v", o, p.Phases(), p.Bound)
 		most := float64(n - 1)
 		expect.Equal(t, p.Cost(plan.Equal, 1), plan.Cost{Ideal: most, Duration: most, Busiest: most}, "cost")
-		expect.Equal(t, p.Paths, routing.Paths{Most: 1, LIDs: n + tr.Switches(), Entries: n + tr.Switches() - 1}, "paths")
+		expect.Equal(t, p.Paths, topology.Paths{Most: 1, LIDs: n + tr.Switches(), Entries: n + tr.Switches() - 1}, "paths")
 		var wires []topology.Wire
 		used := slices.Repeat([]int{-1}, tr.AllWires())
 		for _, phase := range []int{0, 18, 19, 20, 399, 400, 4007, n - 2} {

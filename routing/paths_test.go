@@ -22,13 +22,13 @@ func TestCountPathsKnown(t *testing.T) {
 		name  string
 		tree  *topology.Tree
 		spine func(src, dst int) int
-		want  routing.Paths
+		want  topology.Paths
 	}{
-		{"as many as servers of a leaf", lhcb, func(src, dst int) int { return (src + dst) % 20 }, routing.Paths{Most: 19, LMC: 5, LIDs: 10470, Entries: 10469}},
-		{"one for each destination", lhcb, func(src, dst int) int { return dst % 20 }, routing.Paths{Most: 1, LIDs: 364, Entries: 363}},
-		{"two", big, func(src, dst int) int { return (dst + src%2) % 20 }, routing.Paths{Most: 2, LMC: 1, LIDs: 758, Entries: 757}},
-		{"three", big, func(src, dst int) int { return (dst + src%3) % 20 }, routing.Paths{Most: 3, LMC: 2, LIDs: 1478, Entries: 1477}},
-		{"none", big, func(src, dst int) int { return -1 }, routing.Paths{LIDs: 398, Entries: 397}},
+		{"as many as servers of a leaf", lhcb, func(src, dst int) int { return (src + dst) % 20 }, topology.Paths{Most: 19, LMC: 5, LIDs: 10470, Entries: 10469}},
+		{"one for each destination", lhcb, func(src, dst int) int { return dst % 20 }, topology.Paths{Most: 1, LIDs: 364, Entries: 363}},
+		{"two", big, func(src, dst int) int { return (dst + src%2) % 20 }, topology.Paths{Most: 2, LMC: 1, LIDs: 758, Entries: 757}},
+		{"three", big, func(src, dst int) int { return (dst + src%3) % 20 }, topology.Paths{Most: 3, LMC: 2, LIDs: 1478, Entries: 1477}},
+		{"none", big, func(src, dst int) int { return -1 }, topology.Paths{LIDs: 398, Entries: 397}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -1,7 +1,6 @@
 package routing
 
 import (
-	"math/bits"
 	"slices"
 
 	"evbench/internal/splitmix"
@@ -121,115 +120,21 @@ func Mix(seed, index uint64) uint64 {
 	return splitmix.Mix(seed*0xd1342543de82ef95 + (index+1)*splitmix.Step)
 }
 
-// Paths says what a pinned plan needs from an InfiniBand subnet, where the destination address
-// (LID) chooses a path: a server has 2^LMC of them.
-type Paths struct {
-	Most    int `json:"most"`        // most distinct paths from one leaf to one server of another
-	LMC     int `json:"lmc"`         // LID mask control: ⌈log2 Most⌉, with parallel cables perhaps more
-	LIDs    int `json:"lids"`        // addresses in the subnet: 2^LMC for each server, one for each switch
-	Entries int `json:"lft_entries"` // of the forwarding table of each switch: all addresses but its own
-}
-
-// LMC counts the paths of a set (path p is bit p%64 of word p/64), and returns the power of 2 of
-// LIDs that one server needs for them. Where cables are parallel, a LID comes down by the same
-// cable of each spine, its offset modulo their number, from any leaf.
-func LMC(t *topology.Tree, set []uint64) (paths, lmc int) {
-	var down [topology.MaxCables]int // paths by cable
-	for i, w := range set {
-		paths += bits.OnesCount64(w)
-		for ; w != 0 && t.Cables() > 1; w &= w - 1 {
-			_, lane := t.SpineTop(64*i + bits.TrailingZeros64(w))
-			_, cable := t.LaneCables(lane)
-			down[cable]++
-		}
-	}
-	if t.Cables() == 1 {
-		return paths, bits.Len(uint(max(paths, 1) - 1))
-	}
-	for cable, n := range down[:t.Cables()] {
-		for (1<<lmc-cable+t.Cables()-1)/t.Cables() < n {
-			lmc++
-		}
-	}
-	return paths, lmc
-}
-
-// hostLIDs are those that a server needs. One suffices where each leaf has one path to it and all that
-// come down from a spine take one cable; on three levels, where each leaf of a pod has one and all of
-// the pod through a plane take one top switch.
-type hostLIDs struct {
-	down    []int    // by spine or plane: the cable or top switch, plus 1; 0: none
-	all     []uint64 // on three levels: the paths of the pod
-	lmc     int      // where one does not suffice
-	several bool
-	need    int // of the pods so far
-}
-
-// add takes the paths from one leaf, and returns their number.
-func (h *hostLIDs) add(t *topology.Tree, set []uint64) int {
-	n, lmc := LMC(t, set)
-	h.lmc, h.several = max(h.lmc, lmc), h.several || n > 1
-	if t.Cables() == 1 && t.Levels() == 2 {
-		return n
-	}
-	if h.down == nil {
-		h.down, h.all = make([]int, t.Spines()), make([]uint64, len(set))
-	}
-	for i, w := range set {
-		for h.all[i] |= w; w != 0; w &= w - 1 {
-			spine, by := t.SpineTop(64*i + bits.TrailingZeros64(w))
-			if t.Cables() > 1 {
-				_, by = t.LaneCables(by)
-			}
-			h.several = h.several || h.down[spine] != 0 && h.down[spine] != by+1
-			h.down[spine] = by + 1
-		}
-	}
-	return n
-}
-
-// pod ends a pod: all leaves on two levels.
-func (h *hostLIDs) pod(t *topology.Tree) {
-	if t.Levels() == 3 {
-		_, h.lmc = LMC(t, h.all)
-	}
-	if h.several {
-		h.need = max(h.need, h.lmc)
-	}
-	clear(h.down)
-	clear(h.all)
-	h.lmc, h.several = 0, false
-}
-
 // CountPaths counts the paths of the messages of a plan. path returns the path of the message from one rank to
-// another, on another leaf, negative for none. The numbers follow thesis 6.7.2: LMC 5 for 326
-// servers and 38 switches is 32·326 + 37 = 10,469 entries. It needs no path for switches, for any
-// number of them. O(S² + M1·S·paths/64).
-func CountPaths(t *topology.Tree, path func(src, dst int) int) Paths {
-	p := Paths{}
-	words := (t.Paths() + 63) / 64
-	seen, lids := make([]uint64, t.Servers()*words), make([]hostLIDs, t.Servers())
-	for leaf := range t.Leaves() {
-		clear(seen)
-		for src := t.First(leaf); src < t.First(leaf+1); src++ {
-			for dst := range t.To(src) {
-				if dst >= t.First(leaf) && dst < t.First(leaf+1) {
-					continue
-				}
-				if k := path(src, dst); k >= 0 {
-					seen[dst*words+k/64] |= 1 << (k % 64)
+// another, on another leaf, negative for none.
+func CountPaths(t *topology.Tree, path func(src, dst int) int) topology.Paths {
+	return t.CountPaths(func(from, to int, count func(leaf, dst, path int)) {
+		for leaf := from; leaf < to; leaf++ {
+			for src := t.First(leaf); src < t.First(leaf+1); src++ {
+				for dst := range t.To(src) {
+					if dst >= t.First(leaf) && dst < t.First(leaf+1) {
+						continue
+					}
+					if k := path(src, dst); k >= 0 {
+						count(leaf, dst, k)
+					}
 				}
 			}
 		}
-		for dst := range t.Servers() {
-			p.Most = max(p.Most, lids[dst].add(t, seen[dst*words:(dst+1)*words]))
-			if (leaf+1)%t.PodLeaves() == 0 {
-				lids[dst].pod(t)
-				p.LMC = max(p.LMC, lids[dst].need)
-			}
-		}
-	}
-	p.LIDs = t.Servers()<<p.LMC + t.Switches()
-	p.Entries = p.LIDs - 1
-	return p
+	})
 }

@@ -191,10 +191,10 @@ func entries(w *work) {
 		"any schedule: what the thesis reckons with, up to 20 spines from a leaf to a server; FORS: what plans with that objective need",
 		"a path an entry: of each server as many as spines lead there from some leaf, and one of each switch, as the thesis reckons for FT(2;36,36)",
 	}
-	worst := func(t *topology.Tree) routing.Paths {
+	worst := func(t *topology.Tree) topology.Paths {
 		return routing.CountPaths(t, func(src, dst int) int { return (src + dst) % t.Spines() })
 	}
-	pair := func(schedule string, x int, p routing.Paths, suffix string) {
+	pair := func(schedule string, x int, p topology.Paths, suffix string) {
 		w.at("entries, "+schedule+suffix, x, "entries", float64(p.Entries))
 		w.at("LMC, "+schedule+suffix, x, "", float64(p.LMC))
 	}

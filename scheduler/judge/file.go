@@ -182,15 +182,6 @@ type DualWeight struct {
 	Weight int64
 }
 
-// Paths say how many addresses the spines of a plan need, if the destination's address chooses the
-// spine (thesis 6.7.2).
-type Paths struct {
-	Most    int `json:"most"`        // distinct spines from one leaf to one server on another leaf
-	LMC     int `json:"lmc"`         // ⌈log2 Most⌉: a server has 2^LMC addresses
-	LIDs    int `json:"lids"`        // addresses in the fabric, one for each switch
-	Entries int `json:"lft_entries"` // entries of the forwarding table of a switch, its own left out
-}
-
 // A routeKind is the meaning of the spine column of a routing.
 type routeKind int
 

@@ -171,7 +171,7 @@ type Report struct {
 	// Bound is the lower bound: that which the file states, and over tables that of the busiest link; nil without one.
 	Bound *BoundReport `json:"bound,omitempty"`
 	// Paths are counted where the file knows the spines, nil otherwise.
-	Paths *Paths `json:"paths,omitempty"`
+	Paths *topology.Paths `json:"paths,omitempty"`
 }
 
 // A BoundReport is the judge's finding on the lower bound.

@@ -233,7 +233,7 @@ func TestPaths(t *testing.T) {
 			lmc++
 		}
 		lids := d.tree.Servers()*(1<<lmc) + d.tree.Leaves() + d.tree.Spines()
-		want := judge.Paths{Most: most, LMC: lmc, LIDs: lids, Entries: lids - 1}
+		want := topology.Paths{Most: most, LMC: lmc, LIDs: lids, Entries: lids - 1}
 		r := judged(t, d.text(), judge.Options{})
 		expect.MustTrue(t, r.Paths != nil && *r.Paths == want, "%+v, want %+v\n%s", r.Paths, want, d.text())
 	}
@@ -246,7 +246,7 @@ func TestPathsOfTheThesis(t *testing.T) {
 	for k := range 17 {
 		text += fmt.Sprintf("%d %d 20 %d\n", k, k, k)
 	}
-	want := judge.Paths{Most: 17, LMC: 5, LIDs: 10470, Entries: 10469}
+	want := topology.Paths{Most: 17, LMC: 5, LIDs: 10470, Entries: 10469}
 	r := judged(t, text, judge.Options{})
 	expect.True(t, *r.Paths == want, "%+v, want %+v", r.Paths, want)
 }

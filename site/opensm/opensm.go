@@ -128,7 +128,7 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 	if o.LMC > maxLMC {
 		return nil, fmt.Errorf("%s has %d paths between leaves, InfiniBand has LIDs for 2^%d at most", p.Tree.Notation(), p.Tree.Paths(), maxLMC)
 	}
-	r := &Routes{Plan: p, places: places, before: n, need: b.need(), capacity: cmp.Or(o.Capacity, Capacity)}
+	r := &Routes{Plan: p, places: places, before: n, need: p.Paths.LMC, capacity: cmp.Or(o.Capacity, Capacity)}
 	r.lmc = max(o.LMC, r.need)
 	if r.need > maxLMC {
 		return nil, fmt.Errorf("the plan needs 2^%d paths from a leaf to a server, InfiniBand has 2^%d at most", r.need, maxLMC)
@@ -284,30 +284,6 @@ func (b *builder) collect(p *plan.Plan) {
 			}
 		}
 	}
-}
-
-func (b *builder) need() (lmc int) {
-	if b.tree.Levels() == 3 {
-		for q := range b.tree.Pods() {
-			for h := range network.Node(b.net.Hosts()) {
-				if all, each := b.pod(q, h); each == nil {
-					_, own := routing.LMC(b.tree, all)
-					lmc = max(lmc, own)
-				}
-			}
-		}
-		return lmc
-	}
-	for h := range network.Node(b.net.Hosts()) {
-		if b.cablesDown(h) != nil {
-			continue
-		}
-		for l := range b.tree.Leaves() {
-			_, own := routing.LMC(b.tree, b.set(l, h))
-			lmc = max(lmc, own)
-		}
-	}
-	return lmc
 }
 
 // cablesDown returns the cable by which the first LID of a host comes down from each spine, where

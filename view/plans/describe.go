@@ -12,6 +12,7 @@ import (
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
+	"evbench/topology"
 )
 
 // Describe prints what a plan promises.
@@ -30,7 +31,7 @@ func Describe(w io.Writer, p *plan.Plan, cost plan.Cost, m promise.Promise) {
 		return
 	}
 	fmt.Fprintf(w, "phases %d, duration %.6g message times, bound %s\n", p.Phases(), cost.Duration, m.Bound()+onePath(p, m))
-	if p.Paths != (routing.Paths{}) {
+	if p.Paths != (topology.Paths{}) {
 		fmt.Fprintf(w, "paths at most %d %s from a leaf to a server: LMC %d, %s LIDs, %s LFT entries per switch\n",
 			p.Paths.Most, pathNoun(p), p.Paths.LMC, show.Commas(p.Paths.LIDs), show.Commas(p.Paths.Entries))
 	}

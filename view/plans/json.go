@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"evbench/plan"
-	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
@@ -35,7 +34,7 @@ type document struct {
 	Duration             float64             `json:"duration"`
 	PredictedEfficiency  float64             `json:"predicted_efficiency"`
 	UnsynchronisedAtMost float64             `json:"unsynchronised_efficiency_at_most"`
-	Paths                *routing.Paths      `json:"paths,omitempty"`
+	Paths                *topology.Paths     `json:"paths,omitempty"`
 	Moved                int                 `json:"moved,omitempty"`
 	Hash                 string              `json:"hash"`
 	Messages             json.RawMessage     `json:"messages,omitempty"`
@@ -93,7 +92,7 @@ func documentOf(p *plan.Plan) document {
 		gap := p.Gap()
 		d.Bound, d.Gap = boundOf(p), &gap
 	}
-	if p.Paths != (routing.Paths{}) {
+	if p.Paths != (topology.Paths{}) {
 		d.Paths = &p.Paths
 	}
 	return d
