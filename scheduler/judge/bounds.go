@@ -136,20 +136,19 @@ func (j *judge) strongest() []string {
 		return []string{j.busiestPort()}
 	}
 	labels := []string{byServer}
-	pick := func(family string, count int, bound func(int) (int, error)) {
-		best, most := -1, 0
-		for i := range count {
-			if n, err := bound(i); err == nil && n > most {
-				best, most = i, n
+	for _, of := range []struct {
+		family string
+		count  int
+	}{{byLeaf, j.tree.Leaves()}, {byPod, j.tree.Pods()}} {
+		best, most := "", 0
+		for i := range of.count {
+			if n, err := j.crossing(of.family, i); err == nil && n > most {
+				best, most = fmt.Sprint(of.family, i), n
 			}
 		}
-		if best >= 0 {
-			labels = append(labels, fmt.Sprint(family, best))
+		if best != "" {
+			labels = append(labels, best)
 		}
-	}
-	pick(byLeaf, j.tree.Leaves(), j.leafBound)
-	if p := j.tree; p.Levels() == 3 {
-		pick(byPod, p.Pods(), j.podBound)
 	}
 	return labels
 }
@@ -200,28 +199,42 @@ func (j *judge) simple(kind string, subset []int) (phases int, err error) {
 	switch family {
 	case byServer:
 		return j.ideal, nil
-	case byLeaf:
-		return j.leafBound(number)
+	case byLeaf, byPod:
+		return j.crossing(family, number)
 	case byHall:
 		return j.hallBound(number, subset)
-	case byPod:
-		return j.podBound(number)
 	}
 	return 0, errors.New("there is no such witness")
 }
 
-// leafBound returns ⌈n·m / live cables⌉ of a leaf with n readers that send to m builders on other
-// leaves, or n builders that hear m readers: its outgoing, and its incoming, messages must fit on its
-// live cables.
-func (j *judge) leafBound(leaf int) (phases int, err error) {
-	if leaf >= j.tree.Leaves() {
-		return 0, fmt.Errorf("no leaf%d", leaf)
+// crossing returns ⌈messages / live cables⌉ of a leaf, or a pod: the messages that leave it, and those that enter it, must fit on its
+// live cables upwards.
+func (j *judge) crossing(family string, number int) (phases int, err error) {
+	t := j.tree
+	leaves, first, switches, count := 1, number, 1, t.Leaves()
+	if family == byPod {
+		leaves, first, switches, count = t.PodLeaves(), t.Leaves()+number*t.Spines(), t.Spines(), t.Pods()
 	}
-	live := 0
-	for k := range j.tree.Spines() {
-		live += j.tree.LiveCables(leaf, k)
+	if number >= count || family == byPod && t.Levels() == 2 {
+		return 0, fmt.Errorf("no %s%d", family, number)
 	}
-	return ceil(max(j.out[leaf], j.in[leaf]), live, fmt.Sprintf("leaf%d", leaf))
+	out, in, live := 0, 0, 0
+	for a := number * leaves; a < (number+1)*leaves; a++ {
+		out, in = out+j.out[a], in+j.in[a]
+		for b := number * leaves; b < (number+1)*leaves; b++ {
+			if b != a && !j.left(a, b) {
+				out, in = out-t.MessagesTo(a, b), in-t.MessagesTo(b, a)
+			}
+		}
+	}
+	for sw := first; sw < first+switches; sw++ {
+		for l := range t.UpLinks(sw) {
+			if t.LinkAlive(l) {
+				live++
+			}
+		}
+	}
+	return ceil(max(out, in), live, fmt.Sprint(family, number))
 }
 
 // hallBound returns ⌈n·m / cables⌉ of a leaf with n readers and a set of other
@@ -258,34 +271,6 @@ func (j *judge) hallBound(leaf int, subset []int) (phases int, err error) {
 		}
 	}
 	return ceil(m, links, fmt.Sprintf("leaf%d to the set", leaf))
-}
-
-// podBound returns ⌈messages / live links to top switches⌉ for the messages that leave a pod, or enter it.
-func (j *judge) podBound(pod int) (phases int, err error) {
-	p := j.tree
-	if p.Levels() == 2 || pod >= p.Pods() {
-		return 0, fmt.Errorf("no pod%d", pod)
-	}
-	each := j.tree.Leaves() / p.Pods()
-	out, in := 0, 0
-	for a := pod * each; a < (pod+1)*each; a++ {
-		out, in = out+j.out[a], in+j.in[a]
-		for b := pod * each; b < (pod+1)*each; b++ {
-			if b != a && !j.left(a, b) {
-				out -= j.tree.MessagesTo(a, b)
-				in -= j.tree.MessagesTo(b, a)
-			}
-		}
-	}
-	live := 0
-	for k := range j.tree.Spines() {
-		for top := range p.Tops() {
-			if p.TopAlive(pod, k, top) {
-				live++
-			}
-		}
-	}
-	return ceil(max(out, in), live, fmt.Sprintf("pod%d", pod))
 }
 
 func ceil(messages, links int, who string) (int, error) {

@@ -121,7 +121,7 @@ type File struct {
 	Pieces   []Piece        // of a plan of fragments of unequal size
 	Rates    topology.Rates // of slow cables, as stated
 
-	stated map[string]string // covered lines
+	stated map[string]string // header lines
 	hosts  []string          // lines x-host
 	sized  bool
 }
@@ -132,7 +132,7 @@ func (f *File) Sized() bool { return f.sized }
 // ByPorts reports whether the plan is one over paths that were probed, by source ports.
 func (f *File) ByPorts() bool { return f.stated["paths"] != "" }
 
-// Stated returns the value of a header line that the hash covers; "" for none.
+// Stated returns the value of a header line; "" for none.
 func (f *File) Stated(key string) string { return f.stated[key] }
 
 // Host returns the words of the line x-host of a rank, of which the first is a name; nil: it has none.
@@ -271,19 +271,7 @@ func inOrder(ms []Message) bool {
 }
 
 func compare(a, b Message) int {
-	if a.Phase != b.Phase {
-		return cmp.Compare(a.Phase, b.Phase)
-	}
-	if a.Src != b.Src {
-		return cmp.Compare(a.Src, b.Src)
-	}
-	if a.Dst != b.Dst {
-		return cmp.Compare(a.Dst, b.Dst)
-	}
-	if a.Spine != b.Spine {
-		return cmp.Compare(a.Spine, b.Spine)
-	}
-	return cmp.Compare(a.Top, b.Top)
+	return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Spine, b.Spine), cmp.Compare(a.Top, b.Top))
 }
 
 func comparePieces(a, b Piece) int {

@@ -2,23 +2,16 @@ package judge
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"strconv"
-
-	"evbench/topology"
 )
 
 // hash returns "sha256:" and the digest of the canonical text: the header lines that it covers, then the rows.
 func (j *judge) hash() string {
-	w := newLineWriter(j.tree, j.file.Servers())
-	w.ports = j.file.ByPorts()
 	if j.file.sized {
-		columns := forms[j.file.Form].started
-		return digest(j.head(), len(j.pieces), func(b []byte, i int) []byte { return pieceLine(b, w, columns, &j.pieces[i]) })
+		return digest(j.head(), len(j.pieces), func(b []byte, i int) []byte { return j.piece(b, &j.pieces[i]) })
 	}
-	return digest(j.head(), len(j.messages), func(b []byte, i int) []byte { return w.add(b, &j.messages[i]) })
+	return digest(j.head(), len(j.messages), func(b []byte, i int) []byte { return j.row(b, &j.messages[i]) })
 }
 
 // head is the header lines that the hash covers. Form 2 does not cover its sizes.
@@ -55,138 +48,52 @@ func digest(head string, n int, line func(b []byte, i int) []byte) string {
 // one and two cables.
 const maxLine = 64
 
-// A lineWriter writes messages as text. Each part of a line is a short text made in advance, so
-// that a line takes four stores of eight bytes. Formatting the numbers of a large plan anew takes
-// longer than judging it.
-type lineWriter struct {
-	numbers []chunk // [position] with the blank that follows
-	paths   []chunk // [(spine+1)·tops + top+1] with the newline, or lane+1
-	tops    int     // per spine in paths, "no top" included
-	cables  int     // where they are parallel, else 0
-	ports   bool    // a path is a source port
-	phase   int32
-	prefix  chunk // phase with a blank
+// row appends the row of a message of equal size.
+func (j *judge) row(b []byte, m *Message) []byte {
+	b = append(appendNumber(b, int64(m.Phase)), ' ')
+	b = append(appendNumber(b, int64(m.Src)), ' ')
+	b = append(appendNumber(b, int64(m.Dst)), ' ')
+	return append(j.path(b, m), '\n')
 }
 
-// A chunk is a text of at most eight bytes, the first in the lowest.
-type chunk struct {
-	text uint64
-	n    int // 0: longer than eight
-}
-
-func newChunk(s []byte) chunk {
-	var text [8]byte
-	if copy(text[:], s) < len(s) {
-		return chunk{}
-	}
-	return chunk{binary.LittleEndian.Uint64(text[:]), len(s)}
-}
-
-// newLineWriter returns one for a tree, or for so many hosts over tables.
-func newLineWriter(t *topology.Tree, hosts int) *lineWriter {
-	w := &lineWriter{tops: 1, phase: -1}
-	spines, positions := 0, hosts
-	if t != nil {
-		spines, positions = t.Spines(), t.Leaves()*t.Ports()
-		if form := pathFormOf(t.Shape); form != spineForm {
-			w.tops += t.Paths() / t.Spines()
-			if form == cablesForm {
-				w.cables = t.Cables()
-			}
-		}
-	}
-	var s []byte
-	w.numbers = make([]chunk, positions)
-	for i := range w.numbers {
-		s = append(strconv.AppendInt(s[:0], int64(i), 10), ' ')
-		w.numbers[i] = newChunk(s)
-	}
-	w.paths = make([]chunk, (1+spines)*w.tops)
-	for i := range w.paths {
-		w.paths[i] = newChunk(w.appendPath(s[:0], i/w.tops-1, w.topOf(i%w.tops)))
-	}
-	return w
-}
-
-func (w *lineWriter) add(b []byte, m *Message) []byte {
-	if m.Phase != w.phase {
-		w.phase, w.prefix = m.Phase, newChunk(append(strconv.AppendInt(nil, int64(m.Phase), 10), ' '))
-	}
-	path := w.path(m)
-	if uint(m.Src) >= uint(len(w.numbers)) || uint(m.Dst) >= uint(len(w.numbers)) || path >= uint(len(w.paths)) {
-		return w.slow(b, m)
-	}
-	src, dst, end := &w.numbers[m.Src], &w.numbers[m.Dst], &w.paths[path]
-	n := len(b)
-	if w.prefix.n == 0 || end.n == 0 || cap(b)-n < 4*8 {
-		return w.slow(b, m)
-	}
-	b = b[:n+4*8]
-	binary.LittleEndian.PutUint64(b[n:], w.prefix.text)
-	n += w.prefix.n
-	binary.LittleEndian.PutUint64(b[n:], src.text)
-	n += src.n
-	binary.LittleEndian.PutUint64(b[n:], dst.text)
-	n += dst.n
-	binary.LittleEndian.PutUint64(b[n:], end.text)
-	return b[:n+end.n]
-}
-
-// path returns the index in paths, or one beyond its end.
-func (w *lineWriter) path(m *Message) uint {
-	if w.tops == 1 {
-		return uint(int(m.Spine) + 1)
-	}
-	top := uint(int(m.Top) + 1)
-	if w.cables > 0 && m.Top != NoTop {
-		up, down := m.Cables()
-		if max(up, down) >= w.cables {
-			return math.MaxUint
-		}
-		top = uint(up*w.cables + down + 1)
-	}
-	if top < uint(w.tops) {
-		return uint(int(m.Spine)+1)*uint(w.tops) + top
-	}
-	return math.MaxUint
-}
-
-// topOf returns the Top of a message that is number i among the paths of its spine.
-func (w *lineWriter) topOf(i int) int {
-	if w.cables == 0 || i == 0 {
-		return i - 1
-	}
-	return int(topOf((i-1)/w.cables, (i-1)%w.cables))
-}
-
-// slow is add for numbers that the tables do not have.
-func (w *lineWriter) slow(b []byte, m *Message) []byte {
-	for _, n := range [3]int32{m.Phase, m.Src, m.Dst} {
-		b = append(strconv.AppendInt(b, int64(n), 10), ' ')
-	}
-	top := NoTop
-	if w.tops > 1 || w.ports {
-		top = int(m.Top)
-	}
-	return w.appendPath(b, int(m.Spine), top)
-}
-
-// appendPath appends the last column: "2", "2.5", "2.0.1" or "-", and the newline.
-func (w *lineWriter) appendPath(b []byte, spine, top int) []byte {
+// path appends the last column of a row: "2", "2.5", "2.0.1", "49160" or "-".
+func (j *judge) path(b []byte, m *Message) []byte {
 	switch {
-	case w.ports && top != NoTop:
-		return append(strconv.AppendInt(b, int64(uint16(spine)), 10), '\n')
-	case spine == NoSpine:
-		b = append(b, '-')
+	case m.Spine == NoSpine && m.Top == NoTop:
+		return append(b, '-')
+	case j.file.ByPorts():
+		return appendNumber(b, int64(m.Port()))
+	}
+	b = appendNumber(b, int64(m.Spine))
+	switch up, down := m.Cables(); {
+	case m.Top == NoTop:
+	case j.form == cablesForm:
+		b = appendNumber(append(b, '.'), int64(up))
+		b = appendNumber(append(b, '.'), int64(down))
 	default:
-		b = strconv.AppendInt(b, int64(spine), 10)
+		b = appendNumber(append(b, '.'), int64(m.Top))
 	}
-	if top != NoTop && w.cables > 0 {
-		up, down := (&Message{Top: int16(top)}).Cables()
-		b = strconv.AppendInt(append(b, '.'), int64(up), 10)
-		b = strconv.AppendInt(append(b, '.'), int64(down), 10)
-	} else if top != NoTop {
-		b = strconv.AppendInt(append(b, '.'), int64(top), 10)
+	return b
+}
+
+// short are the numbers below 1000 as text, the first digit in the lowest byte and their length in the highest.
+var short = func() (out [1000]uint32) {
+	for n := range out {
+		text := append(strconv.AppendInt(nil, int64(n), 10), 0, 0)
+		out[n] = uint32(text[0]) | uint32(text[1])<<8 | uint32(text[2])<<16 | uint32(len(text)-2)<<24
 	}
-	return append(b, '\n')
+	return out
+}()
+
+// appendNumber is strconv.AppendInt, faster: formatting the numbers of a large plan takes longer than judging it.
+func appendNumber(b []byte, n int64) []byte {
+	switch {
+	case uint64(n) < 1000:
+		x := short[n]
+		return append(b, byte(x), byte(x>>8), byte(x>>16))[:len(b)+int(x>>24)]
+	case uint64(n) < 1000*1000:
+		b, n = appendNumber(b, n/1000), n%1000
+		return append(b, byte('0'+n/100), byte('0'+n/10%10), byte('0'+n%10))
+	}
+	return strconv.AppendInt(b, n, 10)
 }

@@ -14,77 +14,74 @@ import (
 
 // A header holds the statements of a file before they are combined.
 type header struct {
-	topology    string
-	fill        []int // nil: every leaf full
-	spines      *int
-	down        []string
-	readers     string // "": all
-	builders    string
-	unreachable []string
-	schedule    string
-	routing     string // "": pinned, the strictest
-	phases      *int
-	window      int
-	sizes       string
-	time        string
-	bound       string
-	hash        string
-	switches    []string // what a network calls them, after our name
-	cables      []string // our name of a parallel cable and its ports in a network
-	slow        []string // a server or a link, and its share of the link rate
-	hosts       []string // the number of a server, and its host
+	stated map[string]string   // by key
+	at     map[string]int      // the line of a key
+	listed map[string][]string // lines of keys that may come several times: x-switch, x-cable, x-slow, x-host
 
 	engines []string // routings that were handed in
-
-	// where names the place of a key in the file, for errors.
-	where func(key string) string
 }
 
 func (h *header) wrong(key, format string, args ...any) error {
-	return fmt.Errorf("%s: "+format, append([]any{h.where(key)}, args...)...)
+	return fmt.Errorf("line %d: "+format, append([]any{h.at[key]}, args...)...)
 }
 
 func (h *header) apply(f *File) (err error) {
-	f.Schedule, f.Hash, f.Routing, f.hosts = h.schedule, h.hash, cmp.Or(h.routing, "pinned"), h.hosts
-	f.Sizes, f.Window, f.sized = h.sizes, max(1, h.window), f.Form == 2 || f.Form > 2 && h.sizes != ""
-	if f.Form == 3 || f.stated["hosts"] != "" {
-		f.Over, err = newOver(f.stated)
+	f.stated, f.hosts = h.stated, h.listed[HostKey]
+	f.Schedule, f.Hash, f.Sizes, f.Routing = h.stated["schedule"], h.stated["hash"], h.stated["sizes"], cmp.Or(h.stated["routing"], "pinned")
+	f.sized = f.Form == 2 || f.Form > 2 && f.Sizes != ""
+	if f.Form == 3 || h.stated["hosts"] != "" {
+		f.Over, err = newOver(h.stated)
 	} else {
 		f.Tree, err = h.tree()
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = h.times(f)
 	}
-	if err := h.times(f); err != nil {
-		return err
-	}
-	if f.Over == nil {
+	if err == nil && f.Over == nil {
 		err = h.ofTree(f)
 	}
-	if err == nil && h.bound != "" {
+	if err == nil && h.stated["bound"] != "" {
 		f.Bound, err = h.lower(f)
 	}
 	return err
 }
 
-// times reads the stated phases and the stated time.
-func (h *header) times(f *File) (err error) {
-	if h.phases != nil {
-		if *h.phases < 1 && f.Over == nil || *h.phases < 0 {
-			return h.wrong("phases", "%d phases: must be at least 1", *h.phases)
-		}
-		f.Phases = *h.phases
+// number reads a number of a line; there is none without the line.
+func (h *header) number(key string) (n int, there bool, err error) {
+	value, there := h.stated[key]
+	if n, err = strconv.Atoi(value); there && err != nil {
+		return 0, true, h.wrong(key, "%s %q is not a number", key, value)
 	}
-	if h.time == "" {
+	return n, there, nil
+}
+
+// times reads the stated phases, the window and the stated time.
+func (h *header) times(f *File) (err error) {
+	phases, there, err := h.number("phases")
+	switch {
+	case err != nil:
+		return err
+	case there && (phases < 1 && f.Over == nil || phases < 0):
+		return h.wrong("phases", "%d phases: must be at least 1", phases)
+	}
+	f.Phases, f.Window = phases, 1
+	if window := h.stated["window"]; window != "" {
+		n, ok := count(window)
+		if f.Window = int(n); !ok || n < 1 || n > maxWindow {
+			return h.wrong("window", "window %q: must be a whole number of exchanges, 1..%d", shorten([]byte(window)), maxWindow)
+		}
+	}
+	text := h.stated["time"]
+	if text == "" {
 		return nil
 	}
-	f.Time, err = strconv.ParseFloat(h.time, 64)
-	whole, ok := count(h.time)
+	f.Time, err = strconv.ParseFloat(text, 64)
+	whole, ok := count(text)
 	switch {
 	case f.sized && f.Over == nil && (!ok || whole < 1):
-		return h.wrong("time", "time %q: must be a whole number of byte times, 1..%d", shorten([]byte(h.time)), int64(maxTime))
+		return h.wrong("time", "time %q: must be a whole number of byte times, 1..%d", shorten([]byte(text)), int64(maxTime))
 	case err != nil || !(f.Time >= 0 && f.Time <= maxTime):
-		return h.wrong("time", "time %q: must be a number, 0..%d", shorten([]byte(h.time)), int64(maxTime))
+		return h.wrong("time", "time %q: must be a number, 0..%d", shorten([]byte(text)), int64(maxTime))
 	}
 	return nil
 }
@@ -107,36 +104,44 @@ var errNoTopology = errors.New("no topology: a plan file states one, for example
 
 // tree builds the tree key by key, so that an error names the right one.
 func (h *header) tree() (*topology.Tree, error) {
-	if h.topology == "" {
+	notation := h.stated["topology"]
+	if notation == "" {
 		return nil, errNoTopology
 	}
-	o, err := topology.Parse(h.topology)
+	o, err := topology.Parse(notation)
+	t := (*topology.Tree)(nil)
+	if err == nil {
+		t, err = build(o)
+	}
 	if err != nil {
 		return nil, h.wrong("topology", "%w", err)
 	}
-	t, err := build(o)
+	spines, there, err := h.number("spines")
 	if err != nil {
-		return nil, h.wrong("topology", "%w", err)
+		return nil, err
 	}
-	if h.spines != nil {
-		if err := h.setSpines(&o); err != nil {
+	if there {
+		if err = setSpines(&o, notation, spines); err == nil {
+			t, err = build(o)
+		}
+		if err != nil {
 			return nil, h.wrong("spines", "%w", err)
 		}
-		if t, err = build(o); err != nil {
-			return nil, h.wrong("spines", "%w", err)
-		}
 	}
-	if o.Fill = h.fill; o.Fill != nil {
-		if t, err = build(o); err != nil {
+	if fill := h.stated["fill"]; fill != "" {
+		if o.Fill, err = topology.ParseFill(fill); err == nil {
+			t, err = build(o)
+		}
+		if err != nil {
 			return nil, h.wrong("fill", "%w", err)
 		}
 	}
 	if s := t.Servers(); s > maxServers {
 		return nil, h.wrong("topology", "%d servers: plans of at most %d are judged", s, maxServers)
 	}
-	if p := t; p.Levels() == 3 && p.Pods()*t.Spines() > maxEntries/t.Servers() {
+	if t.Levels() == 3 && t.Pods()*t.Spines() > maxEntries/t.Servers() {
 		return nil, h.wrong("topology", "%d pods, %d planes and %d servers: plans of at most %d forwarding table entries are judged",
-			p.Pods(), t.Spines(), t.Servers(), maxEntries)
+			t.Pods(), t.Spines(), t.Servers(), maxEntries)
 	}
 	if t, err = h.without(t); err == nil {
 		t, err = h.withRoles(t)
@@ -157,22 +162,22 @@ func build(o topology.Options) (*topology.Tree, error) {
 	return topology.New(o)
 }
 
-func (h *header) setSpines(o *topology.Options) error {
-	switch n := *h.spines; {
+func setSpines(o *topology.Options, notation string, n int) error {
+	switch {
 	case o.Pods != 0:
 		return errors.New("a tree of three levels states its planes in the topology: PGFT(3;M0,M1,M2;1,planes,tops;1,1,1)")
 	case n < 1:
 		return fmt.Errorf("%d spines: must be at least 1", n)
 	case (o.Spines != 0 || o.Cables > 1) && cmp.Or(o.Spines, o.Ports) != n:
-		return fmt.Errorf("%d spines, but the topology %s has %d", n, h.topology, cmp.Or(o.Spines, o.Ports))
+		return fmt.Errorf("%d spines, but the topology %s has %d", n, notation, cmp.Or(o.Spines, o.Ports))
 	}
-	o.Spines = *h.spines
+	o.Spines = n
 	return nil
 }
 
 func (h *header) without(t *topology.Tree) (*topology.Tree, error) {
 	var dead []topology.Link
-	for _, name := range h.down {
+	for _, name := range names(h.stated["down"]) {
 		links, err := t.Links(name)
 		if err != nil {
 			return nil, h.wrong("down", "%w", err)
@@ -183,16 +188,17 @@ func (h *header) without(t *topology.Tree) (*topology.Tree, error) {
 }
 
 func (h *header) withRoles(t *topology.Tree) (*topology.Tree, error) {
+	readers, builders := h.stated["readers"], h.stated["builders"]
 	switch {
-	case h.readers == "" && h.builders == "":
+	case readers == "" && builders == "":
 		return t, nil
-	case h.readers == "" || h.builders == "":
+	case readers == "" || builders == "":
 		return nil, h.wrong("readers", "a plan states readers and builders, or neither")
 	}
-	if _, err := t.WithRoles("", h.builders); err != nil {
+	if _, err := t.WithRoles("", builders); err != nil {
 		return nil, h.wrong("builders", "%w", err)
 	}
-	v, err := t.WithRoles(h.readers, h.builders)
+	v, err := t.WithRoles(readers, builders)
 	if err != nil {
 		return nil, h.wrong("readers", "%w", err)
 	}
@@ -205,7 +211,7 @@ var pairRE = regexp.MustCompile(`^leaf(\d{1,6})-leaf(\d{1,6})$`)
 // unreachable.
 func (h *header) leftOut(leaves int) (out [][2]int, err error) {
 	seen := map[[2]int]bool{}
-	for _, name := range h.unreachable {
+	for _, name := range names(h.stated["unreachable"]) {
 		m := pairRE.FindStringSubmatch(name)
 		if m == nil {
 			return nil, h.wrong("unreachable", "%q is not a pair of leaves (leaf0-leaf3)", shorten([]byte(name)))
@@ -230,21 +236,22 @@ func (h *header) leftOut(leaves int) (out [][2]int, err error) {
 // lower reads the stated bound: "38 leaf0", "60 hall3 leaf1,leaf4" or "18 lp leaf0-spine1/up=3,leaf2-spine1/down=5" of a
 // plan in phases, "1200 send server3" where sizes differ, "94 s1_3/7" over tables. Check tests its proof.
 func (h *header) lower(f *File) (b Bound, err error) {
-	value, kind, _ := strings.Cut(h.bound, " ")
+	bound := h.stated["bound"]
+	value, kind, _ := strings.Cut(bound, " ")
 	b.Value, err = strconv.ParseFloat(value, 64)
 	whole, ok := count(value)
 	b.Kind = kind
 	switch {
 	case f.Over != nil && (err != nil || kind == "" || !(b.Value >= 0)):
-		return b, h.wrong("bound", "bound %q: write a time and the link that needs it", shorten([]byte(h.bound)))
+		return b, h.wrong("bound", "bound %q: write a time and the link that needs it", shorten([]byte(bound)))
 	case f.Over != nil:
 		return b, nil
 	case f.sized && (!ok || whole < 1 || kind == ""):
-		return b, h.wrong("bound", "bound %q: write byte times and what proves them, for example 1200 send server3", shorten([]byte(h.bound)))
+		return b, h.wrong("bound", "bound %q: write byte times and what proves them, for example 1200 send server3", shorten([]byte(bound)))
 	case f.sized:
 		return b, nil
 	case !ok || kind == "":
-		return b, h.wrong("bound", "bound %q: write a number of phases and what proves it, for example 38 leaf0", shorten([]byte(h.bound)))
+		return b, h.wrong("bound", "bound %q: write a number of phases and what proves it, for example 38 leaf0", shorten([]byte(bound)))
 	case whole < 1:
 		return b, h.wrong("bound", "a bound of %d phases: must be at least 1", whole)
 	}
@@ -320,7 +327,7 @@ func wireOf(t *topology.Tree, link, direction string) (topology.Wire, error) {
 func (h *header) rates(t *topology.Tree) (r topology.Rates, err error) {
 	at := t.Positions()
 	t = t.Named(nil)
-	for _, line := range h.slow {
+	for _, line := range h.listed[SlowKey] {
 		f := strings.Fields(line)
 		share := 0.0
 		if len(f) == 2 {
@@ -352,12 +359,12 @@ func (h *header) rates(t *topology.Tree) (r topology.Rates, err error) {
 // named gives a tree the names of the header, if each switch has one. The names are for people; the
 // ports also find the cables in a network.
 func (h *header) named(t *topology.Tree) *topology.Tree {
-	names := &topology.Names{}
-	for sw := range t.Switches() {
-		if sw == len(h.switches) || len(h.switches) > t.Switches() {
-			return t
-		}
-		own, name, _ := strings.Cut(h.switches[sw], " ")
+	names, stated := &topology.Names{}, h.listed[SwitchKey]
+	if len(stated) != t.Switches() {
+		return t
+	}
+	for sw, line := range stated {
+		own, name, _ := strings.Cut(line, " ")
 		if own != t.SwitchName(sw) || name == "" {
 			return t
 		}
@@ -369,7 +376,7 @@ func (h *header) named(t *topology.Tree) *topology.Tree {
 
 // ports are the ports of the parallel cables, nil if no line names any.
 func (h *header) ports(t *topology.Tree) (ports [][2]uint8) {
-	for _, line := range h.cables {
+	for _, line := range h.listed[CableKey] {
 		f := strings.Fields(line)
 		if len(f) != 3 {
 			return nil

@@ -9,30 +9,23 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"evbench/topology"
 )
 
 // A reader reads the lines of a plan: a version line, header lines, then the rows.
 type reader struct {
 	*input
-	h     header
+	header
 	file  File
 	form  form
-	at    map[string]int // line of each header key
-	rows  bool           // the first row was read
-	limit int            // most rows
-	room  int            // bytes
-	sum   int64          // of bytes and offsets
+	rows  bool  // the first row was read
+	limit int   // most rows
+	room  int   // bytes
+	sum   int64 // of bytes and offsets
 	path  pathForm
 }
 
 func newReader(in *input, memory int, engines []string) *reader {
-	r := &reader{input: in, room: memory, at: map[string]int{}}
-	r.h.engines = engines
-	r.h.where = func(key string) string { return fmt.Sprintf("line %d", r.at[key]) }
-	r.file.stated = map[string]string{}
-	return r
+	return &reader{input: in, room: memory, header: header{map[string]string{}, map[string]int{}, map[string][]string{}, engines}}
 }
 
 // read reads to the end. Errors name the line.
@@ -77,7 +70,7 @@ func (r *reader) end() error {
 	}
 	r.rows = true
 	f := &r.file
-	if err := r.h.apply(f); err != nil {
+	if err := r.apply(f); err != nil {
 		return err
 	}
 	r.path = portForm
@@ -114,14 +107,7 @@ func (r *reader) one(line []byte) error {
 	if r.file.Form == 0 {
 		return r.version(strings.Join(fields, " "))
 	}
-	key, value, err := r.keyed(fields)
-	if err == nil && key != "" {
-		err = r.h.value(key, value)
-	}
-	if slices.Contains(Covered, key) {
-		r.file.stated[key] = value
-	}
-	return err
+	return r.keyed(fields)
 }
 
 func (r *reader) version(line string) error {
@@ -141,78 +127,27 @@ func (r *reader) notAPlan(line string) error {
 	return fmt.Errorf("not a plan file: it starts with %q", First)
 }
 
-// keyed splits a header line into its key and its value, and notes the line of the key.
-// The key is "" for a key x-… of the writer.
-func (r *reader) keyed(fields []string) (key, value string, err error) {
+// keyed notes a header line. It skips keys x-… of the writer.
+func (r *reader) keyed(fields []string) error {
 	if len(fields) == 0 {
-		return "", "", errors.New("a header line without a key; comments start with ##")
+		return errors.New("a header line without a key; comments start with ##")
 	}
-	key, value = fields[0], strings.Join(fields[1:], " ")
+	key, value := fields[0], strings.Join(fields[1:], " ")
 	switch first, again := r.at[key]; {
 	case key == SwitchKey || key == CableKey || key == SlowKey || key == HostKey:
-		return key, value, nil
+		r.listed[key] = append(r.listed[key], value)
+		return nil
 	case strings.HasPrefix(key, "x-"):
-		return "", "", nil
+		return nil
 	case r.form.keys != nil && !slices.Contains(r.form.keys, key):
-		return "", "", fmt.Errorf("unknown header %q; there are %s, x-… for your own, and ## for comments", shorten([]byte(key)), strings.Join(r.form.keys, ", "))
+		return fmt.Errorf("unknown header %q; there are %s, x-… for your own, and ## for comments", shorten([]byte(key)), strings.Join(r.form.keys, ", "))
 	case again:
-		return "", "", fmt.Errorf("header %q a second time, after line %d", key, first)
+		return fmt.Errorf("header %q a second time, after line %d", key, first)
+	case value == "":
+		return fmt.Errorf("header %q has no value", key)
 	}
-	r.at[key] = r.input.line
-	if value == "" {
-		return "", "", fmt.Errorf("header %q has no value", key)
-	}
-	return key, value, nil
-}
-
-func (h *header) value(key, value string) (err error) {
-	switch key {
-	case "topology":
-		h.topology = value
-	case "fill":
-		if h.fill, err = topology.ParseFill(value); err != nil {
-			return err
-		}
-	case "spines":
-		h.spines, err = number(key, value)
-	case "down":
-		h.down = names(value)
-	case "readers":
-		h.readers = value
-	case "builders":
-		h.builders = value
-	case "unreachable":
-		h.unreachable = names(value)
-	case "schedule":
-		h.schedule = value
-	case "routing":
-		h.routing = value
-	case "phases":
-		h.phases, err = number(key, value)
-	case "window":
-		n, ok := count(value)
-		if !ok || n < 1 || n > maxWindow {
-			return fmt.Errorf("window %q: must be a whole number of exchanges, 1..%d", shorten([]byte(value)), maxWindow)
-		}
-		h.window = int(n)
-	case "sizes":
-		h.sizes = value
-	case "time":
-		h.time = value
-	case "bound":
-		h.bound = value
-	case "hash":
-		h.hash = value
-	case SwitchKey:
-		h.switches = append(h.switches, value)
-	case CableKey:
-		h.cables = append(h.cables, value)
-	case HostKey:
-		h.hosts = append(h.hosts, value)
-	case SlowKey:
-		h.slow = append(h.slow, value)
-	}
-	return err
+	r.at[key], r.stated[key] = r.input.line, value
+	return nil
 }
 
 // SwitchKey is the key of the lines "x-switch leaf0 NAME" with the network's names of switches, and
@@ -226,14 +161,6 @@ const (
 	HostKey   = "x-host"
 )
 
-func number(key, value string) (*int, error) {
-	n, err := strconv.Atoi(value)
-	if err != nil {
-		return nil, fmt.Errorf("%s %q is not a number", key, value)
-	}
-	return &n, nil
-}
-
 // count reads a whole number up to maxTime.
 func count(text string) (int64, bool) {
 	n, err := strconv.ParseUint(text, 10, 62)
@@ -241,7 +168,7 @@ func count(text string) (int64, bool) {
 }
 
 func names(value string) []string {
-	if value == "none" {
+	if value == "none" || value == "" {
 		return nil
 	}
 	list := strings.Split(value, ",")

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"evbench/topology"
 )
@@ -145,54 +144,48 @@ func compareFragments(a, b Size) int {
 	return cmp.Or(cmp.Compare(a.Exchange, b.Exchange), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst))
 }
 
-func appendNumbers(b []byte, between byte, numbers ...int64) []byte {
-	for i, n := range numbers {
-		if i > 0 {
-			b = append(b, between)
-		}
-		b = strconv.AppendInt(b, n, 10)
-	}
-	return b
-}
-
 // sizesHash hashes the sums of the pieces.
 func (j *judge) sizesHash() string {
 	return digest("", len(j.sizes), func(b []byte, i int) []byte {
 		s := &j.sizes[i]
-		b = appendNumbers(b, ',', int64(s.Src), int64(s.Dst), s.Bytes)
+		b = fmt.Appendf(b, "%d,%d,%d", s.Src, s.Dst, s.Bytes)
 		if s.Exchange > 0 {
-			b = appendNumbers(append(b, ','), ',', int64(s.Exchange))
+			b = fmt.Appendf(b, ",%d", s.Exchange)
 		}
 		return append(b, '\n')
 	})
 }
 
-// pieceLine appends the row of a piece, with the columns of a form; last ones that are 0 are left out after bytes.
-func pieceLine(b []byte, w *lineWriter, columns []string, p *Piece) []byte {
-	columns = columns[:len(columns):len(columns)]
-	for n := len(columns); columns[n-1] != "bytes" && (columns[n-1] == "exchange" && p.Phase == 0 || columns[n-1] == "offset" && p.Offset == 0); n-- {
-		columns = columns[:n-1]
+// piece appends the row of a piece, with the columns of its form; last ones that are 0 are left out after bytes.
+func (j *judge) piece(b []byte, p *Piece) []byte {
+	columns := forms[j.file.Form].started
+	for last := len(columns) - 1; columns[last] != "bytes" && p.value(columns[last]) == 0; last-- {
+		columns = columns[:last]
 	}
 	for _, c := range columns {
-		switch c {
-		case "start":
-			b = strconv.AppendInt(b, p.Start, 10)
-		case "src":
-			b = strconv.AppendInt(b, int64(p.Src), 10)
-		case "dst":
-			b = strconv.AppendInt(b, int64(p.Dst), 10)
-		case "path":
-			b = w.appendPath(b, int(p.Spine), int(p.Top))
-			b = b[:len(b)-1]
-		case "bytes":
-			b = strconv.AppendInt(b, p.Bytes, 10)
-		case "offset":
-			b = strconv.AppendInt(b, p.Offset, 10)
-		case "exchange":
-			b = strconv.AppendInt(b, int64(p.Phase), 10)
+		if c == "path" {
+			b = j.path(b, &p.Message)
+		} else {
+			b = appendNumber(b, p.value(c))
 		}
 		b = append(b, ' ')
 	}
 	b[len(b)-1] = '\n'
 	return b
+}
+
+func (p *Piece) value(column string) int64 {
+	switch column {
+	case "start":
+		return p.Start
+	case "src":
+		return int64(p.Src)
+	case "dst":
+		return int64(p.Dst)
+	case "bytes":
+		return p.Bytes
+	case "offset":
+		return p.Offset
+	}
+	return int64(p.Phase) // exchange
 }

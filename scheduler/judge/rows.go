@@ -243,52 +243,36 @@ func (r *reader) quick(b []byte) (read int) {
 // quickLine reads "0 1 2 3\n", "0 1 2 -\n" or on three levels "0 1 2 3.4\n", with parallel cables
 // "0 1 2 3.0.1\n"; n is 0 for a doubtful line.
 func quickLine(b []byte, form pathForm) (m Message, n int) {
-	var i, start int
-	m.Spine, m.Top = NoSpine, NoTop
-	if m.Phase, i = digits(b, 0); i == 0 || b[i] != ' ' {
-		return m, 0
-	}
-	start = i + 1
-	if m.Src, i = digits(b, start); i == start || b[i] != ' ' {
-		return m, 0
-	}
-	start = i + 1
-	if m.Dst, i = digits(b, start); i == start || b[i] != ' ' {
-		return m, 0
-	}
-	start = i + 1
-	if b[start] == '-' {
-		i = start + 1
-	} else if form == noForm {
-		return m, 0
-	} else {
-		var k int32
-		if k, i = digits(b, start); i == start || i > start+4 {
+	var v [6]int32
+	i := 0
+	for c := range 3 {
+		start := i
+		if v[c], i = digits(b, start); i == start || b[i] != ' ' {
 			return m, 0
 		}
-		m.Spine = int16(k)
+		i++
 	}
-	if b[i] == '.' && form != spineForm && m.Spine != NoSpine {
-		start = i + 1
-		var top int32
-		if top, i = digits(b, start); i == start || i > start+4 {
+	m = Message{v[0], v[1], v[2], NoSpine, NoTop}
+	if b[i] == '-' && b[i+1] == '\n' {
+		return m, i + 2
+	}
+	parts := 0
+	for next := byte('.'); next == '.' && parts < [...]int{1, 2, 3, 0}[form]; parts++ {
+		start := i
+		if v[3+parts], i = digits(b, start); i == start || i > start+4 {
 			return m, 0
 		}
-		m.Top = int16(top)
-		if form == cablesForm {
-			var down int32
-			start = i + 1
-			if b[i] != '.' {
-				return m, 0
-			}
-			if down, i = digits(b, start); i == start || top > maxCable || down > maxCable {
-				return m, 0
-			}
-			m.Top = topOf(int(top), int(down))
-		}
+		next = b[i]
+		i++
 	}
-	if b[i] != '\n' {
+	switch {
+	case parts == 0 || b[i-1] != '\n', form == cablesForm && parts == 2, max(v[4], v[5]) > maxCable && form == cablesForm:
 		return m, 0
+	case parts == 2:
+		m.Top = int16(v[4])
+	case parts == 3:
+		m.Top = topOf(int(v[4]), int(v[5]))
 	}
-	return m, i + 1
+	m.Spine = int16(v[3])
+	return m, i
 }

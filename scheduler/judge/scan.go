@@ -117,11 +117,8 @@ func (j *judge) one(i int32) bool {
 		j.message(MissingSpine, i, "server%d on leaf%d sends to server%d on leaf%d through no spine", m.Src, src.leaf, m.Dst, dst.leaf)
 	case uint(m.Spine) >= uint(j.tree.Spines()):
 		j.message(NoSuchSpine, i, "server%d sends to server%d through spine%d; there are spine0..spine%d", m.Src, m.Dst, m.Spine, j.tree.Spines()-1)
-	case j.form == cablesForm:
-		j.cables(i, src, dst)
 	default:
-		j.leaves(i, src, dst)
-		if j.tree.Levels() == 3 {
+		if j.leaves(i, src, dst) && j.form == topForm {
 			j.pods(i, src, dst)
 		}
 	}
@@ -201,56 +198,31 @@ func (j *judge) capacity(w topology.Wire) int32 {
 	return max(1, int32(j.rate[w]))
 }
 
-func (j *judge) leaves(i int32, src, dst seat) {
+// leaves judges the cables of a message to its spine, or plane, and from it, and reports whether there are such cables.
+func (j *judge) leaves(i int32, src, dst seat) bool {
 	t, m, a, b, k := j.tree, &j.messages[i], int(src.leaf), int(dst.leaf), int(j.messages[i].Spine)
-	if !j.live.Alive(a, k) || !j.live.Alive(b, k) {
-		dead := a
-		if j.live.Alive(a, k) {
-			dead = b
-		}
-		j.message(DeadLink, i, "server%d sends to server%d over %s, which is dead", m.Src, m.Dst, j.live.LinkName(topology.Link{Leaf: dead, Spine: k}))
+	if j.form != cablesForm {
+		j.crosses(i, t.Cable(a, k, 0), t.Cable(b, k, 0))
+		j.once(i, j.table, a*j.Report.Servers+int(dst.rank), k, func(k int) (from, through string) { return fmt.Sprint("leaf", a), fmt.Sprint("through spine", k) })
+		return true
 	}
-	j.occupy(i, t.Up(a, k), t.Down(b, k))
-	if j.table == nil {
-		return
-	}
-	if first := enter(j.table, a*j.Report.Servers+int(dst.rank), k); first != k {
-		j.message(Inconsistent, i, "leaf%d sends to server%d through spine%d, elsewhere through spine%d; routing %s has one path", a, m.Dst, k, first, j.file.Routing)
-	}
-}
-
-// cables is leaves for parallel cables.
-func (j *judge) cables(i int32, src, dst seat) {
-	t, m, a, b, k := j.tree, &j.messages[i], int(src.leaf), int(dst.leaf), int(j.messages[i].Spine)
 	if m.Top == NoTop {
 		j.message(MissingCable, i, "server%d on leaf%d sends to server%d on leaf%d through spine%d and no cable", m.Src, a, m.Dst, b, k)
-		return
+		return false
 	}
 	up, down := m.Cables()
 	if most := max(up, down); most >= t.Cables() {
 		j.message(NoSuchCable, i, "server%d sends to server%d over cable %d of spine%d; there are 0..%d", m.Src, m.Dst, most, k, t.Cables()-1)
-		return
+		return false
 	}
-	from, to := t.Cable(a, k, up), t.Cable(b, k, down)
-	for _, l := range [2]topology.Link{from, to} {
-		if !j.live.LinkAlive(l) {
-			j.message(DeadLink, i, "server%d sends to server%d over %s, which is dead", m.Src, m.Dst, j.live.LinkName(l))
-			break
-		}
-	}
-	j.occupy(i, t.UpWire(from), t.UpWire(to)+1)
-	if j.table == nil {
-		return
-	}
-	port := k*t.Cables() + up
-	if first := enter(j.table, a*j.Report.Servers+int(dst.rank), port); first != port {
-		j.message(Inconsistent, i, "leaf%d sends to server%d over %s, elsewhere over %s; routing %s has one path", a, m.Dst,
-			from, t.Cable(a, first/t.Cables(), first%t.Cables()), j.file.Routing)
-	}
-	if first := enter(j.tops, k*j.Report.Servers+int(dst.rank), down); first != down {
-		j.message(Inconsistent, i, "spine%d sends to server%d over %s, elsewhere over %s; routing %s has one path", k, m.Dst,
-			to, t.Cable(b, k, first), j.file.Routing)
-	}
+	j.crosses(i, t.Cable(a, k, up), t.Cable(b, k, down))
+	j.once(i, j.table, a*j.Report.Servers+int(dst.rank), k*t.Cables()+up, func(port int) (from, through string) {
+		return fmt.Sprint("leaf", a), fmt.Sprint("over ", t.Cable(a, port/t.Cables(), port%t.Cables()))
+	})
+	j.once(i, j.tops, k*j.Report.Servers+int(dst.rank), down, func(cable int) (from, through string) {
+		return fmt.Sprint("spine", k), fmt.Sprint("over ", t.Cable(b, k, cable))
+	})
+	return true
 }
 
 // occupy loads the wires of a message upwards and downwards.
@@ -278,26 +250,35 @@ func (j *judge) pods(i int32, src, dst seat) {
 	case uint(top) >= uint(t.Tops()):
 		j.message(NoSuchTop, i, "server%d sends to server%d through top%d of spine%d; there are top0..top%d", m.Src, m.Dst, top, k, t.Tops()-1)
 		return
-	case !j.live.TopAlive(a, k, top) || !j.live.TopAlive(b, k, top):
-		dead := a
-		if j.live.TopAlive(a, k, top) {
-			dead = b
-		}
-		j.message(DeadLink, i, "server%d sends to server%d over %s, which is dead", m.Src, m.Dst, j.live.LinkName(topology.Link{Leaf: dead, Spine: k, Above: true, Top: top}))
 	}
-	j.occupy(i, t.TopUp(a, k, top), t.TopDown(b, k, top))
-	if j.tops == nil {
-		return
-	}
-	if first := enter(j.tops, (a*t.Spines()+k)*j.Report.Servers+int(dst.rank), top); first != top {
-		j.message(Inconsistent, i, "pod%d sends to server%d through top%d of spine%d, elsewhere through top%d; routing %s has one path", a, m.Dst, top, k, first, j.file.Routing)
-	}
+	j.crosses(i, topology.Link{Leaf: a, Spine: k, Above: true, Top: top}, topology.Link{Leaf: b, Spine: k, Above: true, Top: top})
+	j.once(i, j.tops, (a*t.Spines()+k)*j.Report.Servers+int(dst.rank), top, func(top int) (from, through string) {
+		return fmt.Sprint("pod", a), fmt.Sprintf("through top%d of spine%d", top, k)
+	})
 }
 
-// enter notes a port in a forwarding table, unless it holds one, and returns what it holds.
-func enter(table []uint8, entry, port int) int {
-	if table[entry] == 0 {
-		table[entry] = uint8(port + 1)
+// crosses judges two links of a message, up and down.
+func (j *judge) crosses(i int32, up, down topology.Link) {
+	m := &j.messages[i]
+	for _, l := range [2]topology.Link{up, down} {
+		if !j.live.LinkAlive(l) {
+			j.message(DeadLink, i, "server%d sends to server%d over %s, which is dead", m.Src, m.Dst, j.live.LinkName(l))
+			break
+		}
 	}
-	return int(table[entry]) - 1
+	j.occupy(i, j.tree.UpWire(up), j.tree.UpWire(down)+1)
+}
+
+// once notes in a forwarding table by which port a message leaves a switch, which named says, and reports it if it is another one
+// than before; nil: the routing has several paths.
+func (j *judge) once(i int32, table []uint8, entry, port int, named func(port int) (from, through string)) {
+	switch {
+	case table == nil:
+	case table[entry] == 0:
+		table[entry] = uint8(port + 1)
+	case int(table[entry]) != port+1:
+		from, through := named(port)
+		_, elsewhere := named(int(table[entry]) - 1)
+		j.message(Inconsistent, i, "%s sends to server%d %s, elsewhere %s; routing %s has one path", from, j.messages[i].Dst, through, elsewhere, j.file.Routing)
+	}
 }
