@@ -172,7 +172,7 @@ func sentence(parts []string) (said string, rest []string) {
 
 func upperFirst(s string) string {
 	r, size := utf8.DecodeRuneInString(s)
-	if !unicode.IsLower(r) || strings.ContainsAny(strings.Fields(s)[0], "-_./0123456789") {
+	if !unicode.IsLower(r) || strings.ContainsAny(strings.Fields(s)[0], "-_./:0123456789") {
 		return s
 	}
 	return string(unicode.ToUpper(r)) + s[size:]

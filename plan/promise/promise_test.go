@@ -16,7 +16,7 @@ func TestWords(t *testing.T) {
 		takes, least       float64
 		said, bound, claim string
 	}{
-		{promise.Any, 31, 31, "GOOD: It: no plan is shorter.", "31: optimal (proven by leaf0)", ", and no plan takes less than its N"},
+		{promise.Any, 31, 31, "GOOD: it: no plan is shorter.", "31: optimal (proven by leaf0)", ", and no plan takes less than its N"},
 		{promise.Any, 31.5, 31, "NOT KNOWN: It; no plan takes less than 31, 0.5 less than this one, and whether a shorter one exists is not known.", "31: gap 0.5 above the bound (leaf0)", "; its N are at most 1.6 % above the least"},
 		{promise.Any, 100_001, 100_000, "NOT KNOWN: It; no plan takes less than 100,000, 1 less than this one, and whether a shorter one exists is not known.", "100000: gap 1 above the bound (leaf0)", "; its N are at most 0.1 % above the least"},
 		{promise.Any, 31, 0, "NOT KNOWN: It; the least is not known.", "not known", ""},
