@@ -52,7 +52,7 @@ type PortCount struct {
 // IsError reports whether it counts errors of a cable: of symbols, of check sums, of links that went down or were retrained.
 func (p PortCount) IsError() bool {
 	name := strings.ToLower(p.Counter)
-	return slices.ContainsFunc([]string{"symbol", "crc", "fcs", "linkdowned", "link_down", "linkerrorrecovery", "locallinkintegrity", "portrcverrors"}, func(x string) bool { return strings.Contains(name, x) })
+	return slices.ContainsFunc([]string{"symbol", "crc", "fcs", "linkdowned", "link_down", "carrier_down", "linkerrorrecovery", "locallinkintegrity", "portrcverrors"}, func(x string) bool { return strings.Contains(name, x) })
 }
 
 const mostPorts = 256 // counters of a case

@@ -157,8 +157,9 @@ type Cause struct {
 	Longest float64 `json:"longest_stop_s,omitempty"`
 	First   float64 `json:"first_stop_s,omitempty"`
 
-	Of    []int `json:"-"` // its pairs, as in Evidence
-	score float64
+	Of      []int `json:"-"` // its pairs, as in Evidence
+	score   float64
+	counted bool // its ports count errors, and no others
 }
 
 const (

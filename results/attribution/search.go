@@ -234,19 +234,25 @@ func (s *search) next(had []Cause) (c Cause, named, any bool) {
 	of := lists.Filter(lists.Range[int](len(s.all)), func(i int) bool {
 		return i == best || gains[i] >= close*gains[best] && s.overlaps(s.all[i], s.all[best])
 	})
-	if told := lists.Filter(of, func(i int) bool {
-		return !slices.ContainsFunc(of, func(o int) bool { return s.against(s.all[i], s.all[o]) })
-	}); len(told) > 0 {
-		of = told
+	for _, tells := range []func(i int) bool{
+		func(i int) bool {
+			return !slices.ContainsFunc(of, func(o int) bool { return s.against(s.all[i], s.all[o]) })
+		},
+		func(i int) bool { return s.counts(s.all[i]) },
+	} {
+		if told := lists.Filter(of, tells); len(told) > 0 {
+			of = told
+		}
 	}
 	best = slices.MaxFunc(of, func(a, b int) int { return cmp.Or(cmp.Compare(gains[a], gains[b]), b-a) })
 	top, alike := s.all[best], lists.Map(of, func(i int) candidate { return s.all[i] })
-	if c, named = name(alike, s.sign(top)); named && s.fits(top, gains[best]) {
+	sign := s.sign(top)
+	if c, named = name(alike, sign); named && s.fits(top, gains[best]) {
 		s.describe(&c, top, slices.ContainsFunc(alike, s.control))
-		c.score = gains[best]
+		c.score, c.counted = gains[best], sign != "" && c.Kind != OfServer
 		// What waits at times beside a link that is out of use may wait for the messages that went around it.
 		mean, _ := s.effect(top.pairs)
-		named = !(c.Resent > 0 && (c.AtTimes || c.Share == 0) && !s.alone(top)) && (c.Resent > 0 && len(had) == 0 || mean >= leastSigmas*s.sigma && c.Share > 0 && s.beside(c, had) && !(c.AtTimes && slices.ContainsFunc(s.aside, top.beside)))
+		named = !(c.Resent > 0 && (c.AtTimes || c.Share == 0) && !c.counted && !s.alone(top)) && (c.Resent > 0 && len(had) == 0 || mean >= leastSigmas*s.sigma && c.Share > 0 && s.beside(c, had) && !(c.AtTimes && slices.ContainsFunc(s.aside, top.beside)))
 	} else {
 		named = false
 	}
@@ -319,6 +325,11 @@ func (s *search) alone(c candidate) bool {
 	}))
 }
 
+// counts reports whether the ports that count errors are those of a cable.
+func (s *search) counts(c candidate) bool {
+	return c.kind != OfSwitch && len(s.Counted) > 0 && !slices.ContainsFunc(s.Counted, func(x [3]string) bool { return !c.at(x) })
+}
+
 // sign says which part of a server is slow, or that a cable is, where its ports or its adapter alone count what tells: errors are those of a
 // cable; who has others wait with their messages for it is slow itself.
 func (s *search) sign(c candidate) string {
@@ -327,7 +338,7 @@ func (s *search) sign(c candidate) string {
 		return ""
 	}
 	const count = " (its ports count errors)"
-	if len(s.Counted) > 0 && !slices.ContainsFunc(s.Counted, func(x [3]string) bool { return !c.at(x) }) {
+	if s.counts(c) {
 		if c.kind == OfServer {
 			return "'s cable" + count
 		}
@@ -452,7 +463,7 @@ func (s *search) enough(causes []Cause) []Cause {
 			return c.Stops > 0
 		}
 		if c.AtTimes || c.Share == 0 {
-			return c.Kind == OfServer && len(c.Parts) == 1 || c.Loses() && !s.Timed || !around
+			return c.Kind == OfServer && len(c.Parts) == 1 || c.Loses() && !s.Timed || c.counted || !around
 		}
 		return rest <= (1-explained)*slow || open <= (1-explained)*excess
 	})

@@ -2,8 +2,11 @@ package host
 
 import (
 	"encoding/binary"
+	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -20,7 +23,7 @@ func countersNow(fs procfs.FS) (c results.Counters) {
 	if dev, err := fs.NetDev(); err == nil {
 		for name, d := range dev {
 			if name != "lo" {
-				c.Errors += d.RxErrors + d.TxErrors
+				c.Errors += d.RxErrors + d.TxErrors + carrierLost(name)
 				driverCounters(name, func(name string, x uint64) { driverCounter(&c, name, x) })
 			}
 		}
@@ -43,6 +46,13 @@ func countersNow(fs procfs.FS) (c results.Counters) {
 		}
 	}
 	return c
+}
+
+// carrierLost is how often an interface has lost its carrier: the cable, or what is at its other end.
+func carrierLost(name string) uint64 {
+	text, _ := os.ReadFile(filepath.Join("/sys/class/net", name, "carrier_down_count"))
+	n, _ := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+	return n
 }
 
 func add(to *uint64, of ...*uint64) {
