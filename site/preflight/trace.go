@@ -25,6 +25,9 @@ const (
 // silences is how many switches in a row may stay without an answer before the rest of a way is given up.
 const silences = 2
 
+// behind is how many questions late a host may be and catch up, at once: where processors are busy it wakes late.
+const behind = 4
+
 // Trace follows trails for package ports, questions gap apart. in runs a function inside the network namespace for sockets; nil calls it
 // directly. The result has the order of trails.
 func Trace(ctx context.Context, in func(func() error) error, trails []wire.Trail, gap time.Duration) []wire.Seen {
@@ -199,12 +202,11 @@ type tracer struct {
 func (t *tracer) run(ctx context.Context) {
 	for len(t.pending)+len(t.flight) > 0 && ctx.Err() == nil {
 		now := time.Now()
-		t.expire(now)
 		for len(t.pending) > 0 && !t.next.After(now) {
 			p := t.pending[0]
 			t.pending = t.pending[1:]
-			if t.next = t.next.Add(t.gap); t.next.Before(now) {
-				t.next = now.Add(t.gap)
+			if t.next = t.next.Add(t.gap); t.next.Before(now.Add(-behind * t.gap)) {
+				t.next = now.Add(-behind * t.gap)
 			}
 			p.sent = now
 			if err := p.send(); err != nil {
@@ -214,6 +216,7 @@ func (t *tracer) run(ctx context.Context) {
 			t.flight = append(t.flight, p)
 		}
 		t.poll(now)
+		t.expire(time.Now())
 	}
 }
 
