@@ -241,17 +241,13 @@ func (m *machine) buffers() *results.Buffers {
 	if m.loading == nil || m.state != measuring {
 		return nil
 	}
-	t, begun := m.loading.trigger, uint64(0)
+	t, begun, inFlight := m.loading.trigger, uint64(0), uint64(m.c.Credits)
+	if m.section.mode == modes.Sync {
+		inFlight = 1
+	}
 	for i := range m.workers {
-		w := &m.workers[i]
-		switch {
-		case !w.builds:
-		case m.section.mode == modes.Unsync:
-			begun += min(w.assigned-min(w.assigned, w.done), uint64(m.c.Credits))
-		case m.section.mode == modes.Sync:
-			begun += min(m.pace.until-min(m.pace.until, w.done), 1)
-		default:
-			begun += min(m.pace.until-min(m.pace.until, w.done), uint64(m.c.Credits))
+		if w := &m.workers[i]; w.builds {
+			begun += min(m.mayDo(i)-min(m.mayDo(i), w.done), inFlight)
 		}
 	}
 	used := t.Due() - min(t.Due(), m.built())
