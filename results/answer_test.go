@@ -293,6 +293,8 @@ func TestAnswerOfLoads(t *testing.T) {
 	lacks := loadOf("lacks", 1200, .5, .5, 0)
 	lacks.Offered.Complete, lacks.Offered.Incomplete = 970, 30
 	lacks.Offered.Missing = []results.Missing{{Server: 5, Events: 29}, {Server: 2, Events: 7}}
+	slow := loadOf("slow", 1200, .5, .5, 390)
+	slow.Mode, slow.CPUBusy, slow.Offered.Predicted = noSteps, .98, &results.Expected{Complete: .61, Dead: .39}
 	saturated := loadOf("saturated", 20e3, .8, 1, 500)
 	saturated.CPUBusy = .98
 	for _, tt := range []struct {
@@ -300,6 +302,7 @@ func TestAnswerOfLoads(t *testing.T) {
 		delay float64
 		want  string
 	}{
+		{[]results.Case{slow}, 0, "BAD: “slow” takes 61 % of 1.2 kHz: 39 % dead time, 39 % predicted."},
 		{[]results.Case{saturated}, 0, "NOT KNOWN: “saturated” takes 50 % of 20 kHz: 50 % dead time; sources make about 10 kHz of the 20 kHz asked for on this machine, as processors were busy more than 90 % of the time: lower load.rate."},
 		{[]results.Case{loadOf("starved", 20e3, .8, 1, 900)}, .7, "NOT KNOWN: “starved” takes 10 % of 20 kHz: 90 % dead time; sources make about 2 kHz of the 20 kHz asked for on this machine, as servers waited 70 % of the time for a processor: lower load.rate."},
 		{[]results.Case{lacks}, 0, "BAD: “lacks” takes 97 % of 1.2 kHz: 3 % incomplete, most without server5."},

@@ -167,6 +167,9 @@ func (r *reading) takes(i int) answer.Finding {
 	if o.Share > 0 && c.PredictedEfficiency > 0 { // no more is predicted than is offered
 		expected = c.PredictedEfficiency / o.Share
 	}
+	if o.Predicted != nil { // which knows of builders that are slow
+		expected = min(expected, o.Predicted.Complete)
+	}
 	f := answer.Finding{Place: answer.At, Text: fmt.Sprintf("%s takes all of %s, p99.9 %s", c.called(), load.RateText(o.RatePerSec), span(o.Latency.P999))}
 	if o.Filling {
 		f.Doubts = []answer.Doubt{{Text: "more and more events wait in the buffers", Remedy: "take a longer --duration, or --find-rate"}}
