@@ -252,7 +252,7 @@ func (s *search) next(had []Cause) (c Cause, named, any bool) {
 		c.score, c.counted = gains[best], sign != "" && c.Kind != OfServer
 		// What waits at times beside a link that is out of use may wait for the messages that went around it.
 		mean, _ := s.effect(top.pairs)
-		named = !(c.Resent > 0 && (c.AtTimes || c.Share == 0) && !c.counted && !s.alone(top)) && (c.Resent > 0 && len(had) == 0 || mean >= leastSigmas*s.sigma && c.Share > 0 && s.beside(c, had) && !(c.AtTimes && slices.ContainsFunc(s.aside, top.beside)))
+		named = (!c.Loses() || c.counted || s.alone(top)) && (c.Resent > 0 && len(had) == 0 || mean >= leastSigmas*s.sigma && c.Share > 0 && s.beside(c, had) && !(c.AtTimes && slices.ContainsFunc(s.aside, top.beside)))
 	} else {
 		named = false
 	}

@@ -105,31 +105,22 @@ func readAlltoallv(data []byte, o Options) (*Result, error) {
 	if !isJSON(data) && bytes.Contains(data, []byte("alltoall_perf")) {
 		return nil, errors.New("alltoall_perf wrote it: give that format")
 	}
-	text := &ncclText{}
-	read := func() (rows []row, ranks int, limit string, err error) {
-		if text, err = ncclRows(alltoallvSummary.ReplaceAll(data, []byte(" ")), true, o.Partial); err != nil {
-			return nil, 0, "", err
-		}
-		return text.rows, text.ranks, strings.ReplaceAll(meanNCCL, "alltoall_perf", program), nil
-	}
+	x, limit, err := &ncclText{}, strings.ReplaceAll(meanNCCL, "alltoall_perf", program), error(nil)
 	if isJSON(data) {
-		read = func() ([]row, int, string, error) {
-			rows, ranks, limit, hosts, err := ncclReportRows(data, program)
-			text.hosts = hosts
-			return rows, ranks, limit, err
-		}
+		x.rows, x.ranks, limit, x.hosts, err = ncclReportRows(data, program)
+	} else {
+		x, err = ncclRows(alltoallvSummary.ReplaceAll(data, []byte(" ")), true, o.Partial)
 	}
-	rows, ranks, limit, err := read()
 	if err != nil {
 		return nil, err
 	}
-	r, err := table{program, ranks, limit, rows}.result(o.Size)
+	r, err := table{program, x.ranks, limit, x.rows}.result(o.Size)
 	if err != nil {
 		return nil, err
 	}
 	r.What = fmt.Sprintf("alltoallv_perf, %d bytes of the busiest rank", r.Bytes)
 	r.Sized, r.Busiest, r.Bytes = true, r.Bytes, 0
-	return text.told(r), nil
+	return x.told(r), nil
 }
 
 // ncclLog matches a line of NCCL's log, which other processes may write into a row.
