@@ -43,7 +43,7 @@ show() { tail -40 /tmp/controller; tail -n 3 /tmp/worker*; return 1; }
 scenario() {
 	cat <<X
 topology: FT(2;4,4)
-fabric: {kind: hosts}
+fabric: ${FABRIC:-hosts}
 transport: rdma
 inject: {kind: command, down: "touch /tmp/dead-{link}", up: "rm -f /tmp/dead-{link}", probe: "test ! -e /tmp/dead-{link}"}
 event: {fragment: ${FRAGMENT:-64KiB}}
@@ -127,6 +127,21 @@ no_port() {
 	! ./evbench worker --controller unix:/tmp/control --token-file /tmp/token --transport rdma --id 0 --data 127.0.0.1:0 2>/tmp/worker || return 1
 	grep 'no RDMA port has the address 127.0.0.1' /tmp/worker || { cat /tmp/worker; return 1; }
 }
+# soft-RoCE takes source ports by itself: a run over a plan of ports ends, and says so.
+ports() {
+	local code=0
+	awk -v per=$PER -v n=$((LEAVES * PER)) -v spines=$SPINES 'BEGIN {
+		print "# evbench paths 1\n# time 2026-01-01T00:00:00Z\n# protocol rocev2\n# port 4791"
+		for (a = 0; a < n; a++) printf "# host s%d 10.200.%d.%d\n", a, a / per, a % per + 1
+		for (a = 0; a < n; a++) for (b = 0; b < n; b++) if (int(a / per) != int(b / per))
+			printf "s%d s%d %d 10.98.%d.%d 10.99.%d.%d\n", a, b, 50000 + a * n + b, a / per, (a + b) % spines, b / per, (a + b) % spines
+		else if (a != b) printf "s%d s%d -\n", a, b
+	}' >/tmp/paths.txt
+	FABRIC='{kind: hosts, routes: {kind: ports, paths: /tmp/paths.txt}}' scenario 'cases: [{name: ports, routing: ports}]' | sed /^inject/d >/tmp/ports.yaml
+	run /tmp/ports.yaml
+	finish || code=$?
+	[ $code = 1 ] && grep -oh 'rx[0-9]* is soft-RoCE, which hashes its source port[^;]*' /tmp/controller | head -1 | grep . || show
+}
 locked() (
 	chmod 666 /dev/infiniband/uverbs*
 	ulimit -l 64
@@ -138,6 +153,7 @@ check 'a server without a port' no_port
 check 'locked memory that is too small' locked
 check 'FORS with a dead link: each link as planned' planned
 check 'all modes' modes
+check 'a plan of ports over soft-RoCE' ports
 check 'a cable that dies' dies
 check '... is named' named
 check 'the plan that avoids it' planned
