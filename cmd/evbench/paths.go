@@ -143,12 +143,8 @@ func askPorts(ctx context.Context, c *cli.Context, s *scenario.Scenario, bar *li
 		port = c.Int("both")
 	}
 	questions, least := ports.Estimate(len(hosts), o)
-	more := ""
-	if o.All {
-		more = " at least"
-	}
-	bar.Line(fmt.Sprintf("asking for %d ports%s between each two of %d hosts: about %d questions, %s where switches answer at once",
-		o.Ports, more, len(hosts), questions, least.Round(10*time.Millisecond)))
+	bar.Line(fmt.Sprintf("asking for %d ports at least between each two of %d hosts: about %d questions, %s where switches answer at once",
+		o.Ports, len(hosts), questions, least.Round(10*time.Millisecond)))
 	sets := live.NewSets(bar, time.Now)
 	sets.What = "paths"
 	o.Tell = func(p ports.Progress) { sets.Update(p.Known, p.Of) }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 
 	"github.com/urfave/cli/v2"
 
@@ -51,7 +52,7 @@ func planPorts(c *cli.Context) error {
 	if c.String("format") == "json" {
 		return answer.Document{Answer: p.Answer(), Schema: "evbench/plan-ports/1", Fields: p.Figures}.Write(c.App.Writer, "json")
 	}
-	if err := writeLong(c, p.Write); err != nil || c.Bool("quiet") {
+	if err := writeLong(c, func(w io.Writer) error { return packed(c, w, p.Write) }); err != nil || c.Bool("quiet") {
 		return err
 	}
 	return p.Answer().WriteText(answerTo(c))

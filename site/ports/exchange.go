@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"evbench/internal/answer"
+	"evbench/internal/show"
 	"evbench/plan/promise"
 	"evbench/scheduler"
 	"evbench/scheduler/balance"
@@ -444,7 +445,7 @@ func (p *Plan) Answer() answer.Answer {
 		return answer.Decide(answer.Takes, answer.Evidence{Findings: []answer.Finding{f}, Why: []string{"all hosts are behind one switch, so no port chooses a path"}})
 	}
 	return answer.Decide(answer.Takes, answer.Evidence{Findings: []answer.Finding{f}, Why: []string{
-		fmt.Sprintf("plain ECMP, of which the first port of each pair is a sample, puts %d messages on %s; the plan puts %d on its fullest link", p.Fullest, p.FullestLink, p.FullestPlan),
+		fmt.Sprintf("plain ECMP, of which the first port of each pair is a sample, puts %s on %s; the plan puts %d on its fullest link", show.Plural(p.Fullest, "message", "messages"), p.FullestLink, p.FullestPlan),
 		"with any ports on these links, also those not asked about, no plan takes less than " + promise.Amount(p.Any) + " steps",
 	}})
 }
