@@ -38,10 +38,7 @@ func planPorts(c *cli.Context) error {
 		return err
 	}
 	var roles ports.Roles
-	if roles.Reads, err = ranksOf(c, "readers", hosts, job.Nodes); err == nil {
-		roles.Builds, err = ranksOf(c, "builders", hosts, job.Nodes)
-	}
-	if err != nil {
+	if roles.Reads, roles.Builds, err = rolesOf(c, hosts, job.Nodes); err != nil {
 		return err
 	}
 	x, err := study.ExchangeOf(paths, hosts, job, roles)

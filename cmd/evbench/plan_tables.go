@@ -71,9 +71,7 @@ func asked(c *cli.Context) (*ordering, error) {
 		return nil, err
 	}
 	x := &ordering{s: s, bits: bits, job: job, o: lft.Job{Nodes: job.Nodes, Host: job.Host, Drop: c.Bool("drop-unreachable")}}
-	if x.o.Reads, err = ranksOf(c, "readers", s.Net, job.Nodes); err == nil {
-		x.o.Builds, err = ranksOf(c, "builders", s.Net, job.Nodes)
-	}
+	x.o.Reads, x.o.Builds, err = rolesOf(c, s.Net, job.Nodes)
 	return x, err
 }
 
@@ -164,11 +162,11 @@ func anyWay(c *cli.Context, why string) error {
 // leastOf is what no order of the messages of a job takes less than, whichever ways they take.
 func leastOf(c *cli.Context, s *netfile.Source, job network.Job) (float64, error) {
 	sizes := [2]int{len(job.Nodes), len(job.Nodes)}
-	for i, flag := range []string{"readers", "builders"} {
-		own, err := ranksOf(c, flag, s.Net, job.Nodes)
-		if err != nil {
-			return 0, err
-		}
+	reads, builds, err := rolesOf(c, s.Net, job.Nodes)
+	if err != nil {
+		return 0, err
+	}
+	for i, own := range [][]bool{reads, builds} {
 		if own != nil {
 			sizes[i] = lists.CountIf(own, func(is bool) bool { return is })
 		}
@@ -330,7 +328,23 @@ func ranksOf(c *cli.Context, flag string, n *network.Network, nodes []network.No
 		return nil, nil
 	}
 	job, err := netfile.ReadRole(c.String(flag), n)
-	return order.Ranks(nodes, job.Nodes), wrongIn("--"+flag, err)
+	ranks := order.Ranks(nodes, job.Nodes)
+	if err == nil && !slices.Contains(ranks, true) {
+		err = fmt.Errorf("none of %s is one of --hosts", c.String(flag))
+	}
+	return ranks, wrongIn("--"+flag, err)
+}
+
+// rolesOf are the hosts that send, and those that receive; nil without their flags.
+func rolesOf(c *cli.Context, n *network.Network, nodes []network.Node) (reads, builds []bool, err error) {
+	if reads, err = ranksOf(c, "readers", n, nodes); err == nil {
+		builds, err = ranksOf(c, "builders", n, nodes)
+	}
+	is := func(yes bool) bool { return yes }
+	if err == nil && slices.Equal(reads, builds) && lists.CountIf(reads, is) == 1 {
+		err = usagef("--readers, --builders: the only reader is the only builder: there is no fragment to send")
+	}
+	return reads, builds, err
 }
 
 func tablesName(c *cli.Context) string {
