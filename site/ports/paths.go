@@ -303,6 +303,8 @@ func (p *parser) row(words []string) error {
 	switch {
 	case r.Port == None && len(r.Hops) > 0:
 		return errors.New("a row without a port has no hops: the two hosts are behind one switch")
+	case r.Port != None && len(r.Hops) == 0:
+		return errors.New("a row with a port has hops: without one the two hosts are behind one switch, and the port is -")
 	case there && was.file == p.file:
 		return fmt.Errorf("%s: is there twice", strings.Join(words[:3], " "))
 	case there && was.Known() && r.Known() && fmt.Sprint(was.Hops) != fmt.Sprint(r.Hops):

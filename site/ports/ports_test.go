@@ -180,6 +180,7 @@ func TestRead(t *testing.T) {
 		{"way back", "20001", "7001:20001", `line 10: port "7001:20001": the way back of a connection leaves from its destination port, which the header has as 7000`},
 		{"port twice", "20002", "20001", "line 11: a c 20001: is there twice"},
 		{"hop", "172.16.0.8", "spine1", `line 11: hop "spine1": is no address, nor * (no answer), nor a|b (answers that disagree)`},
+		{"far, without hops", " 172.16.0.1 *", "", "line 10: a row with a port has hops: without one the two hosts are behind one switch, and the port is -"},
 		{"near, with hops", "a b -", "a b - 172.16.0.1", "line 9: a row without a port has no hops: the two hosts are behind one switch"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
