@@ -123,6 +123,7 @@ type File struct {
 
 	stated map[string]string // header lines
 	hosts  []string          // lines x-host
+	to     []string          // lines x-port
 	sized  bool
 }
 

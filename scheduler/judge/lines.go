@@ -134,7 +134,7 @@ func (r *reader) keyed(fields []string) error {
 	}
 	key, value := fields[0], strings.Join(fields[1:], " ")
 	switch first, again := r.at[key]; {
-	case key == SwitchKey || key == CableKey || key == SlowKey || key == HostKey:
+	case key == SwitchKey || key == CableKey || key == SlowKey || key == HostKey || key == portKey:
 		r.listed[key] = append(r.listed[key], value)
 		return nil
 	case strings.HasPrefix(key, "x-"):
@@ -159,6 +159,7 @@ const (
 	CableKey  = "x-cable"
 	SlowKey   = "x-slow"
 	HostKey   = "x-host"
+	portKey   = "x-port" // of the connections of a plan over paths
 )
 
 // count reads a whole number up to maxTime.

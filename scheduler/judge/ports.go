@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"evbench/topology"
@@ -11,6 +12,7 @@ import (
 type Ports struct {
 	Sum   string   // digest of the paths, which the plan states
 	Hosts []string // name and address of each rank
+	To    int      // destination port
 	// Ways are the links between the hosts of a message, by name: by source, destination and port, 0 for none. A port whose way
 	// is not known, or has several, has nil.
 	Ways map[[3]int][]string
@@ -28,6 +30,11 @@ func (p *Ports) Suits(f *File) error {
 		number, host, _ := strings.Cut(line, " ")
 		if i, ok := count(number); !ok || int(i) >= len(p.Hosts) || p.Hosts[i] != host {
 			return fmt.Errorf("the plan has host %s, which is another host in the paths", shorten([]byte(line)))
+		}
+	}
+	for _, to := range f.to {
+		if to != strconv.Itoa(p.To) {
+			return fmt.Errorf("the plan is for connections to port %s, the paths are those to port %d", shorten([]byte(to)), p.To)
 		}
 	}
 	return nil

@@ -120,7 +120,7 @@ func (p *Paths) ForJudge() (*judge.Ports, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, group := &judge.Ports{Sum: p.sum(), Ways: map[[3]int][]string{}}, p.groupOf()
+	j, group := &judge.Ports{Sum: p.sum(), To: p.Port, Ways: map[[3]int][]string{}}, p.groupOf()
 	for _, h := range p.Hosts {
 		j.Hosts = append(j.Hosts, fmt.Sprint(h.Name, " ", h.Addr))
 	}
