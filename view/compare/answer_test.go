@@ -1,10 +1,16 @@
 package compare_test
 
 import (
+	"bytes"
 	"testing"
 
+	"evbench/builder/modes"
+	"evbench/plan"
 	"evbench/results"
+	"evbench/scheduler/schedules"
 	"evbench/testing/expect"
+	"evbench/testing/topologytest"
+	"evbench/topology"
 	"evbench/view/compare"
 )
 
@@ -75,4 +81,29 @@ func TestSlowControl(t *testing.T) {
 	for _, c := range compare.Runs(run, slow, false).Cases {
 		expect.True(t, len(c.LeftOut) == 0, "left out %v", c.LeftOut)
 	}
+}
+
+// All phases wait for a slow server, so that others' links rest and then are faster than before: what the case lost is what the server lost.
+func TestSlowServer(t *testing.T) {
+	tree := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4})
+	p := expect.Value(plan.Build(tree, plan.Options{Schedule: schedules.LinearShift}))(t)
+	var text bytes.Buffer
+	expect.Must(t, p.WriteText(&text))
+	paired := func(path string, speed, others float64) compare.Side {
+		run := rounded{speed: speed, ratios: wavy(1, 8), off: true}.run()
+		run.Plans, run.Summary.Cases[0].Mode = map[string][]byte{"a": text.Bytes()}, modes.Sync
+		for src, dst := range tree.Pairs {
+			sec := others * (1 + 0.01*float64((3*src+dst)%5-2))
+			if src == 5 {
+				sec = 1 / speed
+			}
+			run.Pairs = append(run.Pairs, results.PairCount{Case: "a", Src: src, Dst: dst, Bytes: 1000, Sec: sec})
+		}
+		for i := range run.Summary.Slices {
+			run.Summary.Slices[i].Complete = false
+		}
+		return expect.Value(compare.NewSide(path, run))(t)
+	}
+	c := expect.Value(compare.Between(paired("base", 1, 1), paired("new", .925, .85), nil, false, nil))(t)
+	expect.Equal(t, c.Answer().String(), "BAD: events_per_s fell: “a” -7.50 %: server5 or its cable to leaf1 carries 92 % of its rate in base, beside all others.", "answer")
 }
