@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,7 +92,8 @@ func (c *Controller) runParts(ctx context.Context, cs Case) (Outcome, error) {
 			part.Warmup, part.OnMeasure = 0, nil
 		}
 		o.went(positions(cs.Peers, gone), before.ends())
-		if err := errors.Join(part.validate(), part.Roles().Check()); err != nil {
+		if err := cmp.Or(part.validate(), part.Roles().Check()); err != nil {
+			o.Complete = false
 			return o, fmt.Errorf("case %q: %w: %w", cs.Name, notConnected(positions(cs.Peers, gone)), err)
 		}
 		first := before.next()
