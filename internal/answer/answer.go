@@ -119,6 +119,9 @@ func (d Document) json(w io.Writer) error {
 	if d.Schema == "" {
 		schema, rest, _ = bytes.Cut(fields, []byte(","))
 	}
+	if len(rest) > 1 { // fields, and no } alone
+		rest = append([]byte(","), rest...)
+	}
 	var said bytes.Buffer
 	if d.Answer.Verdict != "" {
 		said.WriteString(`,"answer":`)
@@ -126,6 +129,6 @@ func (d Document) json(w io.Writer) error {
 		e.SetEscapeHTML(false)
 		err = e.Encode(d.Answer)
 	}
-	_, wrong := fmt.Fprintf(w, "%s%s,%s\n", schema, bytes.TrimSpace(said.Bytes()), rest)
+	_, wrong := fmt.Fprintf(w, "%s%s%s\n", schema, bytes.TrimSpace(said.Bytes()), rest)
 	return errors.Join(err, wrong)
 }
