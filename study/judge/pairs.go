@@ -108,7 +108,7 @@ func (f *fabric) pairs(in Input) (*Pairs, error) {
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s: no pair of different hosts", in.Result.What)
 	}
-	out := &Pairs{Count: len(list), Pairs: []SlowPair{}, relative: of.Relative}
+	out := &Pairs{Count: len(list), Pairs: []SlowPair{}, Causes: []attribution.Cause{}, relative: of.Relative}
 	if err := out.bursts(list, in); err != nil {
 		return nil, err
 	}
@@ -247,7 +247,7 @@ func (f *fabric) blame(out *Pairs, in Input, list, slow []pair) {
 			Src: at[p.src], Dst: at[p.dst], Bytes: 1, Sec: 1 / p.Rate, Expected: p.sharing, Shared: int(math.Round(p.sharing)),
 		})
 	}
-	out.Causes, out.named, out.ends = attribution.Find(e), map[string]int{}, map[network.End]int{}
+	out.Causes, out.named, out.ends = append(out.Causes, attribution.Find(e)...), map[string]int{}, map[network.End]int{}
 	explained := map[[2]network.Node]bool{}
 	for _, c := range out.Causes {
 		how := 2

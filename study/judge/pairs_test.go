@@ -149,7 +149,7 @@ func TestPairsShare(t *testing.T) {
 	in.Rate = 1e10
 	in.Result = measured(t, in.Tables, func(network.End) float64 { return 1 })
 	v := judged(t, in)
-	expect.True(t, v.Pairs.Slow == 0 && v.Pairs.Shared != 0 && v.Pairs.OfRate == 1, "%+v", v.Pairs)
+	expect.True(t, v.Pairs.Slow == 0 && v.Pairs.Causes != nil && v.Pairs.Shared != 0 && v.Pairs.OfRate == 1, "%+v", v.Pairs)
 	expect.True(t, math.Abs(v.Measured.OfPhased-1) <= 1e-9, "%+v", v.Measured)
 	m := v.Pairs.matrix
 	expect.True(t, len(m) == 16*16 && math.IsNaN(m[0]) && m[1] != 0, "%v", m)
