@@ -341,6 +341,8 @@ func TestAnswerOfSearch(t *testing.T) {
 	dead.Case, dead.Failures, dead.TakenPerSec, dead.RefusedPerSec, dead.Predicted = "FORS", []string{"leaf0-spine0"}, 920, 928, 940
 	low.TakenPerSec, low.RefusedPerSec, low.Predicted = 800, 808, 1000
 	open.Doubt = "12 measurements were not enough: 900 Hz is taken, 988 Hz is not"
+	coarse := healthy
+	coarse.TakenPerSec, coarse.RefusedPerSec, coarse.Finest = 1100, 1300, .2
 	unknown.FullPerSec, unknown.Predicted, unknown.TakenPerSec, unknown.RefusedPerSec = 0, 0, 3300, 3320
 	for _, tt := range []struct {
 		name  string
@@ -350,6 +352,7 @@ func TestAnswerOfSearch(t *testing.T) {
 	}{
 		{"healthy", []results.Found{healthy}, 0, "GOOD: “healthy” takes 980 Hz (±1 %) without dead time, 98 % of what this network can do."},
 		{"dead", []results.Found{healthy, dead}, 0, "GOOD: “healthy” takes 980 Hz (±1 %) without dead time, 98 % of what this network can do. With one dead cable “FORS” takes 92 %."},
+		{"above, as it cannot tell", []results.Found{coarse}, 0, "GOOD: “healthy” takes 1.1 kHz (±20 %) without dead time, 100 % of what this network can do."},
 		{"low", []results.Found{low}, 0, "BAD: “healthy” takes 800 Hz (±1 %) without dead time, 80 % of what this network can do, 100 % predicted."},
 		{"disturbed", []results.Found{low}, .99, "NOT KNOWN: “healthy” takes 800 Hz (±1 %) without dead time, 80 % of what this network can do, 100 % predicted; processors were busy more than 90 % of the time: lower the rate (--rate auto)."},
 		{"disturbed, and as predicted", []results.Found{healthy}, .99, "GOOD: “healthy” takes 980 Hz (±1 %) without dead time, 98 % of what this network can do."},

@@ -45,7 +45,11 @@ func (f Found) place(tolerance float64) answer.Place {
 func (f Found) said(first bool) string {
 	text, name := "", Quoted(f.Case)
 	rate := fmt.Sprintf("%s (±%.0f %%)", load.RateText(f.TakenPerSec), max(1, math.Ceil(100*f.Finest)))
-	switch of := f.TakenPerSec / f.FullPerSec; {
+	of := f.TakenPerSec / f.FullPerSec
+	if f.TakenPerSec*(1-f.Finest) <= f.FullPerSec { // a measurement that is too short to show more shows no more
+		of = min(of, 1)
+	}
+	switch {
 	case f.FullPerSec == 0:
 		return fmt.Sprintf("%s takes %s without dead time", name, rate)
 	case first:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/urfave/cli/v2"
@@ -62,12 +63,14 @@ func portsOf(c *cli.Context, name string, f *judge.File) (p *judge.Ports, err er
 		return nil, wrongIn("--paths", err)
 	}
 	var hosts []string
-	for rank := range f.Servers() {
-		if words := f.Host(rank); len(words) == 2 {
-			hosts = append(hosts, words[1])
+	for rank := 0; f.ByPorts() && rank < f.Servers(); rank++ {
+		words := f.Host(rank)
+		if len(words) != 2 {
+			return nil, wrongIn(name, fmt.Errorf("no line x-host has the name and the address of host %d", rank))
 		}
+		hosts = append(hosts, words[1])
 	}
-	if f.ByPorts() && len(hosts) == f.Servers() {
+	if f.ByPorts() {
 		paths, err = paths.Of(hosts)
 	}
 	if err == nil {
