@@ -15,6 +15,9 @@ type Problem struct {
 	// Meets says which ordered pairs of hosts have a message; nil: all different ones.
 	Meets func(src, dst int) bool
 	Paths Paths
+	// Bytes are those of each message, by src·Hosts + dst, where messages differ in size: which paths are chosen, and Least in
+	// byte times, follow them. Nil: all are alike.
+	Bytes []int64
 	// Alike numbers hosts that stand on one switch and have the same paths to every other host, which makes planning
 	// faster, and closed forms by switch and port possible; nil: no two are alike.
 	Alike []int
@@ -118,6 +121,24 @@ func (p *Problem) Each(f func(src, dst int)) {
 			}
 		}
 	}
+}
+
+// Size is that of a message, src·Hosts + dst: 1, or its bytes.
+func (p *Problem) Size(message int) float64 {
+	if p.Bytes == nil {
+		return 1
+	}
+	return float64(p.Bytes[message])
+}
+
+// Chosen is the problem with one path for each message, a candidate by src·Hosts + dst.
+func (p *Problem) Chosen(path []uint8) *Problem {
+	one := *p
+	one.Alike = nil // hosts that are alike choose differently
+	one.Paths = One(func(to []int32, src, dst int) []int32 {
+		return p.Paths.Append(to, src, dst, int(path[src*p.Hosts+dst]))
+	})
+	return &one
 }
 
 // A Plan gives each message of a problem a phase and one of its candidate paths.

@@ -70,12 +70,12 @@ func (p *Problem) lightest(of *Candidates, weight, load []float64) (sum float64)
 		if of.Count(m) == 0 {
 			continue
 		}
-		src, dst := m/p.Hosts, p.Hosts+m%p.Hosts
-		sum += weight[src] + weight[dst] + least
-		load[src]++
-		load[dst]++
+		src, dst, size := m/p.Hosts, p.Hosts+m%p.Hosts, p.Size(m)
+		sum += size * (weight[src] + weight[dst] + least)
+		load[src] += size
+		load[dst] += size
 		for _, l := range of.Of(m, best) {
-			load[l]++
+			load[l] += size
 		}
 	}
 	return sum
@@ -93,8 +93,9 @@ func (p *Problem) Least() Proof {
 	ports := 2 * p.Hosts
 	loads, messages, at := make([]float64, ports), 0, -1
 	p.Each(func(src, dst int) {
-		loads[src]++
-		loads[p.Hosts+dst]++
+		size := p.Size(src*p.Hosts + dst)
+		loads[src] += size
+		loads[p.Hosts+dst] += size
 		messages++
 	})
 	host := Proof{Weights: make([]float64, len(p.Links))}

@@ -9,6 +9,7 @@ import (
 
 	"evbench/internal/answer"
 	"evbench/internal/cmdline"
+	"evbench/model/order"
 	"evbench/scheduler/judge"
 	"evbench/site/netfile"
 	"evbench/site/network"
@@ -38,6 +39,9 @@ func planPorts(c *cli.Context) error {
 	if err := checkPlans(len(job.Nodes), 1); err != nil {
 		return err
 	}
+	if n := len(job.Nodes); c.IsSet("sizes") && n > mostSized {
+		return usagef("--sizes: %d hosts; evbench plans sizes over given paths for at most %d", n, mostSized)
+	}
 	var roles ports.Roles
 	if roles.Reads, roles.Builds, err = rolesOf(c, hosts, job.Nodes); err != nil {
 		return err
@@ -45,6 +49,20 @@ func planPorts(c *cli.Context) error {
 	x, err := study.ExchangeOf(paths, hosts, job, roles)
 	if err != nil {
 		return wrongIn("--paths "+c.String("paths"), err)
+	}
+	if c.IsSet("sizes") {
+		bytes, err := sizesOver(c, hosts, job.Nodes)
+		if err != nil {
+			return err
+		}
+		var watch stopwatch
+		watch.stage("order")
+		s := order.MakeSizedPorts(x, bytes, 0)
+		watch.stage("")
+		if s.Time == 0 {
+			return usagef("--sizes %s: no host that sends has bytes for one that receives", c.String("sizes"))
+		}
+		return writePlan(c, &watch, s.WriteText, func(w io.Writer) { _ = s.Answer().WriteText(w) })
 	}
 	p := x.Plan(0)
 	if c.String("format") == "json" {
@@ -56,17 +74,17 @@ func planPorts(c *cli.Context) error {
 	return p.Answer().WriteText(answerTo(c))
 }
 
-// portsOf reads the paths that a plan by source ports is judged on, between its hosts.
-func portsOf(c *cli.Context, name string, f *judge.File) (p *judge.Ports, err error) {
+// portsOf reads the paths that a plan by source ports is judged on, between its hosts, and the sizes of --sizes.
+func portsOf(c *cli.Context, name string, f *judge.File, o *judge.Options) error {
 	paths, err := ports.ReadFiles(cmdline.Names(c, "paths")...)
 	if err != nil {
-		return nil, wrongIn("--paths", err)
+		return wrongIn("--paths", err)
 	}
 	var hosts []string
 	for rank := 0; f.ByPorts() && rank < f.Servers(); rank++ {
 		words := f.Host(rank)
 		if len(words) != 2 {
-			return nil, wrongIn(name, fmt.Errorf("no line x-host has the name and the address of host %d", rank))
+			return wrongIn(name, fmt.Errorf("no line x-host has the name and the address of host %d", rank))
 		}
 		hosts = append(hosts, words[1])
 	}
@@ -74,12 +92,19 @@ func portsOf(c *cli.Context, name string, f *judge.File) (p *judge.Ports, err er
 		paths, err = paths.Of(hosts)
 	}
 	if err == nil {
-		p, err = paths.ForJudge()
+		o.Ports, err = paths.ForJudge()
 	}
 	if err == nil {
-		err = p.Suits(f)
+		err = o.Ports.Suits(f)
 	}
-	return p, wrongIn(name, err)
+	if err != nil || !c.IsSet("sizes") {
+		return wrongIn(name, err)
+	}
+	net, err := study.HostsOfPaths(paths)
+	if err == nil {
+		o.Sizes, err = sizesAt(c, net, f, network.AllHosts(net).Nodes)
+	}
+	return err
 }
 
 // judgePorts judges a result by the paths of its network.

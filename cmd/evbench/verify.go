@@ -39,7 +39,7 @@ func verifyAction(c *cli.Context) error {
 	case c.IsSet("sizes") && !f.Sized():
 		err = usagef("--sizes: %s is of messages of one size", name)
 	case c.IsSet("paths"):
-		o.Ports, err = portsOf(c, name, f)
+		err = portsOf(c, name, f, &o)
 	case f.Over != nil:
 		err = tablesOf(c, name, f, &o)
 	default:
@@ -63,6 +63,8 @@ func tablesOf(c *cli.Context, name string, f *judge.File, o *judge.Options) erro
 	switch {
 	case c.IsSet("allow-contention"):
 		return usagef("--allow-contention: %s orders messages over given tables", name)
+	case !given && c.IsSet("sizes") && f.ByPorts():
+		return usagef("--sizes: %s needs the paths, too: --paths FILE", name)
 	case !given && c.IsSet("sizes"):
 		return usagef("--sizes: %s needs the network and its tables, too: -t and --tables FILE or --engine NAME", name)
 	case !given && c.IsSet("topology"):
@@ -78,15 +80,15 @@ func tablesOf(c *cli.Context, name string, f *judge.File, o *judge.Options) erro
 		return usagef("%s: %w", name, err)
 	}
 	if c.IsSet("sizes") {
-		o.Sizes, err = sizesAt(c, with.net, f, o.Tables)
+		o.Sizes, err = sizesAt(c, with.net, f, lists.Map(o.Tables.Nodes, func(v int) network.Node { return network.Node(v) }))
 	}
 	return err
 }
 
-// sizesAt are those of --sizes for a plan over tables.
-func sizesAt(c *cli.Context, n *network.Network, f *judge.File, t *judge.Tables) (list []judge.Size, err error) {
-	hosts := len(t.Nodes)
-	bytes, err := sizesOver(c, n, lists.Map(t.Nodes, func(v int) network.Node { return network.Node(v) }))
+// sizesAt are those of --sizes for a plan over tables, or paths, between nodes by rank.
+func sizesAt(c *cli.Context, n *network.Network, f *judge.File, nodes []network.Node) (list []judge.Size, err error) {
+	hosts := len(nodes)
+	bytes, err := sizesOver(c, n, nodes)
 	for at, size := range bytes {
 		if src, dst := at/hosts, at%hosts; size > 0 && f.Over.Meets(src, dst) {
 			list = append(list, judge.Size{Src: int32(src), Dst: int32(dst), Bytes: size})

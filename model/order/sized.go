@@ -45,6 +45,14 @@ func MakeSized(name string, t *lft.Tables, job lft.Job, bytes []int64, steps int
 	if err != nil {
 		return nil, err
 	}
+	s := newSized(p, bytes)
+	s.search(steps)
+	return s, nil
+}
+
+// newSized is a plan without starts, with what its fragments need.
+func newSized(p *Plan, bytes []int64) *Sized {
+	n := p.Problem.Hosts
 	s := &Sized{Plan: p, Bytes: slices.Clone(bytes), links: make([][]int32, n*n), took: make([]int64, n*n), Time: math.MaxInt64}
 	for m, size := range s.Bytes {
 		switch {
@@ -55,9 +63,13 @@ func MakeSized(name string, t *lft.Tables, job lft.Job, bytes []int64, steps int
 			s.Bytes[m] = 0
 		}
 	}
-	load := s.loads()
-	s.bound(load)
-	phases := order.Best(p.Problem, -1)
+	s.bound(s.loads())
+	return s
+}
+
+// search finds the starts.
+func (s *Sized) search(steps int) {
+	load, phases := s.loads(), order.Best(s.Problem, -1)
 	fullest := func(m int) (most float64) {
 		for _, l := range s.links[m] {
 			most = max(most, load[l])
@@ -79,12 +91,11 @@ func MakeSized(name string, t *lft.Tables, job lft.Job, bytes []int64, steps int
 		}
 	}
 	if s.alike() {
-		phases = order.Best(p.Problem, steps)
+		phases = order.Best(s.Problem, steps)
 	}
 	if start, time := s.follow(phases); time < s.Time {
 		s.Start, s.Time, s.Made = start, time, phases.Made
 	}
-	return s, nil
 }
 
 // alike reports whether no fragment is half as large again as their mean.
@@ -241,14 +252,17 @@ func (s *Sized) fragments() (out []int) {
 }
 
 // covered are the header lines that the hash covers.
-func (s *Sized) covered() string {
+func (s *Sized) covered() string { return s.Plan.covered() + s.sum() }
+
+// sum is the header line of the sizes.
+func (s *Sized) sum() string {
 	h := sha256.New()
 	for m, size := range s.Bytes {
 		if size > 0 {
 			fmt.Fprintf(h, "%d,%d,%d\n", m/s.Problem.Hosts, m%s.Problem.Hosts, size)
 		}
 	}
-	return s.Plan.covered() + fmt.Sprintf("# sizes sha256:%x\n", h.Sum(nil))
+	return fmt.Sprintf("# sizes sha256:%x\n", h.Sum(nil))
 }
 
 // WriteText writes the plan file: header lines, then a line "start src dst - bytes" for each

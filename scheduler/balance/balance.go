@@ -12,6 +12,7 @@
 package balance
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -50,7 +51,7 @@ type chooser struct {
 // the fullest port of a host.
 const restarts = 20_000
 
-// Choose returns a candidate for each message, by src·Hosts + dst, such that the fullest link has few messages for its rate.
+// Choose returns a candidate for each message, by src·Hosts + dst, such that the fullest link has few messages, or bytes, for its rate.
 // O(messages · candidates · hops).
 func Choose(p *scheduler.Problem) (best []uint8) {
 	of := p.Lay()
@@ -94,17 +95,19 @@ func newChooser(p *scheduler.Problem, of *scheduler.Candidates, seed uint64) *ch
 		c.rate[l] = link.Rate()
 	}
 	p.Each(func(src, dst int) {
-		c.load[src]++
-		c.load[p.Hosts+dst]++
+		size := p.Size(src*p.Hosts + dst)
+		c.load[src] += size
+		c.load[p.Hosts+dst] += size
 		c.messages = append(c.messages, int32(src*p.Hosts+dst))
 	})
 	rand.New(rand.NewPCG(seed, 1)).Shuffle(len(c.messages), func(i, j int) { c.messages[i], c.messages[j] = c.messages[j], c.messages[i] })
+	slices.SortStableFunc(c.messages, func(a, b int32) int { return cmp.Compare(p.Size(int(b)), p.Size(int(a))) })
 	for _, m := range c.messages {
-		best, least := 0, math.Inf(1)
+		best, least, size := 0, math.Inf(1), p.Size(int(m))
 		for i := range c.of.Count(int(m)) {
 			most := 0.0
 			for _, l := range c.of.Of(int(m), i) {
-				most = max(most, (c.load[l]+1)/c.rate[l])
+				most = max(most, (c.load[l]+size)/c.rate[l])
 			}
 			if most < least {
 				best, least = i, most
@@ -112,7 +115,7 @@ func newChooser(p *scheduler.Problem, of *scheduler.Candidates, seed uint64) *ch
 		}
 		c.path[m] = uint8(best)
 		for _, l := range c.of.Of(int(m), best) {
-			c.load[l]++
+			c.load[l] += size
 		}
 	}
 	return c
@@ -134,10 +137,18 @@ func (c *chooser) price(l int32) {
 	c.add[l] = math.Exp(c.sharp*(c.load[l]+1)/c.rate[l]) / c.rate[l]
 }
 
+// more is what a message costs that a link does not carry yet.
+func (c *chooser) more(l int32, size float64) float64 {
+	if c.p.Bytes == nil {
+		return c.add[l]
+	}
+	return math.Exp(c.sharp*(c.load[l]+size)/c.rate[l]) / c.rate[l]
+}
+
 // pass has each message take its cheapest candidate.
 func (c *chooser) pass() (moved bool) {
 	for _, m := range c.messages {
-		now := int(c.path[m])
+		now, size := int(c.path[m]), c.p.Size(int(m))
 		own := c.of.Of(int(m), now)
 		best, least := now, 0.0
 		for _, l := range own {
@@ -153,7 +164,7 @@ func (c *chooser) pass() (moved bool) {
 				if slices.Contains(own, l) {
 					cost += c.last[l]
 				} else {
-					cost += c.add[l]
+					cost += c.more(l, size)
 				}
 			}
 			if cost < least {
@@ -166,11 +177,11 @@ func (c *chooser) pass() (moved bool) {
 		moved = true
 		c.path[m] = uint8(best)
 		for _, l := range own {
-			c.load[l]--
+			c.load[l] -= size
 			c.price(l)
 		}
 		for _, l := range c.of.Of(int(m), best) {
-			c.load[l]++
+			c.load[l] += size
 			c.price(l)
 		}
 	}

@@ -121,10 +121,11 @@ type File struct {
 	Pieces   []Piece        // of a plan of fragments of unequal size
 	Rates    topology.Rates // of slow cables, as stated
 
-	stated map[string]string // header lines
-	hosts  []string          // lines x-host
-	to     []string          // lines x-port
-	sized  bool
+	stated  map[string]string // header lines
+	hosts   []string          // lines x-host
+	to      []string          // lines x-port
+	weights []string          // lines x-weight
+	sized   bool
 }
 
 // Sized reports whether the plan is one of fragments that differ in size, which have a start and no phase.

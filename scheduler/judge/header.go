@@ -16,7 +16,7 @@ import (
 type header struct {
 	stated map[string]string   // by key
 	at     map[string]int      // the line of a key
-	listed map[string][]string // lines of keys that may come several times: x-switch, x-cable, x-slow, x-host, x-port
+	listed map[string][]string // lines of keys that may come several times: x-switch, x-cable, x-slow, x-host, x-port, x-weight
 
 	engines []string // routings that were handed in
 }
@@ -26,7 +26,7 @@ func (h *header) wrong(key, format string, args ...any) error {
 }
 
 func (h *header) apply(f *File) (err error) {
-	f.stated, f.hosts, f.to = h.stated, h.listed[HostKey], h.listed[portKey]
+	f.stated, f.hosts, f.to, f.weights = h.stated, h.listed[HostKey], h.listed[portKey], h.listed[WeightKey]
 	f.Schedule, f.Hash, f.Sizes, f.Routing = h.stated["schedule"], h.stated["hash"], h.stated["sizes"], cmp.Or(h.stated["routing"], "pinned")
 	f.sized = f.Form == 2 || f.Form > 2 && f.Sizes != ""
 	if f.Form == 3 || h.stated["hosts"] != "" {

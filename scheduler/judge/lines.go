@@ -134,7 +134,7 @@ func (r *reader) keyed(fields []string) error {
 	}
 	key, value := fields[0], strings.Join(fields[1:], " ")
 	switch first, again := r.at[key]; {
-	case key == SwitchKey || key == CableKey || key == SlowKey || key == HostKey || key == portKey:
+	case key == SwitchKey || key == CableKey || key == SlowKey || key == HostKey || key == portKey || key == WeightKey:
 		r.listed[key] = append(r.listed[key], value)
 		return nil
 	case strings.HasPrefix(key, "x-"):
@@ -153,13 +153,15 @@ func (r *reader) keyed(fields []string) error {
 // SwitchKey is the key of the lines "x-switch leaf0 NAME" with the network's names of switches, and
 // CableKey of the lines "x-cable leaf0-spine3/1 16 2" with the ports at the ends of parallel cables. SlowKey is that of the
 // lines "x-slow server5 0.32" and "x-slow leaf0-spine1 0.5" with the shares of the link rate of slower cables,
-// HostKey that of "x-host 3 NAME …", which names a host.
+// HostKey that of "x-host 3 NAME …", which names a host, WeightKey that of "x-weight 12 LINK", which proves a bound over
+// paths by ports: see portsNeed.
 const (
 	SwitchKey = "x-switch"
 	CableKey  = "x-cable"
 	SlowKey   = "x-slow"
 	HostKey   = "x-host"
 	portKey   = "x-port" // of the connections of a plan over paths
+	WeightKey = "x-weight"
 )
 
 // count reads a whole number up to maxTime.

@@ -16,6 +16,7 @@ type Ports struct {
 	// Ways are the links between the hosts of a message, by name: by source, destination and port, 0 for none. A port whose way
 	// is not known, or has several, has nil.
 	Ways map[[3]int][]string
+	Back map[[3]int]bool // of these, ways back of connections, which an exchange does not choose
 }
 
 // Suits says why a plan is none by these ports, between these hosts; nil: it is one.
@@ -54,6 +55,51 @@ func (j *judge) overPorts(p *Ports) {
 	j.wires = append(j.wires, make([]load, len(j.links))...)
 	if j.file.stated["paths"] != p.Sum {
 		j.note("the plan was made for another paths file: older or newer than this one")
+	}
+	if j.file.sized {
+		j.portsNeed(p)
+	}
+}
+
+// portsNeed finds what fragments take at least, whichever of their ports they leave from: the bytes of the busiest host, or what
+// the weights of the file prove. With weights of links each byte puts at least the weight of the lightest way of its pair
+// on them, and a byte time takes off at most the sum of all weights.
+func (j *judge) portsNeed(p *Ports) {
+	weight, all := map[string]float64{}, 0.0
+	for _, line := range j.file.weights {
+		number, link, _ := strings.Cut(line, " ")
+		if n, ok := count(number); ok {
+			weight[link] += float64(n)
+			all += float64(n)
+		}
+	}
+	lightest := map[[2]int]float64{}
+	for key, way := range p.Ways {
+		sum := 0.0
+		for _, link := range way {
+			sum += weight[link]
+		}
+		pair := [2]int{key[0], key[1]}
+		if least, there := lightest[pair]; way != nil && !p.Back[key] && (!there || sum < least) {
+			lightest[pair] = sum
+		}
+	}
+	s, weighs := j.Report.Servers, 0.0
+	bytes := make([]float64, 2*s) // that hosts send, and receive
+	for _, m := range j.pieces {
+		if src, dst := int(j.at(m.Src).rank), int(j.at(m.Dst).rank); src >= 0 && dst >= 0 && j.meets(src, dst) {
+			bytes[src] += float64(m.Bytes)
+			bytes[s+dst] += float64(m.Bytes)
+			weighs += float64(m.Bytes) * lightest[[2]int{src, dst}]
+		}
+	}
+	for h, x := range bytes {
+		if x > j.needs {
+			j.needs, j.busiest = x, fmt.Sprintf("what %s %s", j.file.HostName(h%s), [...]string{"sends", "receives"}[h/s])
+		}
+	}
+	if x := float64(up(weighs / max(1, all))); x > j.needs {
+		j.needs, j.busiest = x, "what the links of "+WeightKey+" carry"
 	}
 }
 

@@ -46,7 +46,7 @@ func NewBoth(p *Paths) (*Exchange, error) {
 // planBoth chooses ports for pairs, whose candidates load the links of both messages, and then an order over these paths.
 func (x *Exchange) planBoth(steps int) *scheduler.Plan {
 	n, of := x.Hosts, x.Paths.(scheduler.Listed).Of
-	pairs, chosen := scheduler.Listed{Hosts: n, Of: make([][][]int32, n*n)}, scheduler.Listed{Hosts: n, Of: make([][][]int32, n*n)}
+	pairs := scheduler.Listed{Hosts: n, Of: make([][][]int32, n*n)}
 	for a := range n {
 		for b := a + 1; b < n; b++ {
 			for i, there := range of[a*n+b] {
@@ -58,25 +58,23 @@ func (x *Exchange) planBoth(steps int) *scheduler.Plan {
 	for a := range n {
 		for b := range n {
 			if a != b {
-				m := min(a, b)*n + max(a, b)
-				path[a*n+b] = path[m]
-				chosen.Of[a*n+b] = of[a*n+b][path[m] : path[m]+1]
+				path[a*n+b] = path[min(a, b)*n+max(a, b)]
 			}
 		}
 	}
-	p := order.Best(order.New(&scheduler.Problem{Hosts: n, Links: x.Links, Paths: chosen}, nil), steps)
+	p := order.Best(order.New(x.Chosen(path), nil), steps)
 	p.Path = path
 	return p
 }
 
-// spares writes the ports of each message that the plan does not take, for who finds the planned one in use.
-func (p *Plan) spares(w io.Writer) {
-	for m, ports := range p.x.ports {
-		others := slices.DeleteFunc(slices.Clone(ports), func(port int) bool { return port <= 0 || port == p.port(m) })
+// spares writes the ports of each message that a plan does not take, for who finds the planned one in use.
+func (x *Exchange) spares(w io.Writer, path []uint8) {
+	for m, ports := range x.ports {
+		others := slices.DeleteFunc(slices.Clone(ports), func(port int) bool { return port <= 0 || port == x.port(path, m) })
 		if len(others) == 0 {
 			continue
 		}
-		fmt.Fprintf(w, "# x-spare %d %d", m/p.x.Hosts, m%p.x.Hosts)
+		fmt.Fprintf(w, "# x-spare %d %d", m/x.Hosts, m%x.Hosts)
 		for _, port := range others {
 			fmt.Fprintf(w, " %d", port)
 		}

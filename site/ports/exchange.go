@@ -120,7 +120,7 @@ func (p *Paths) ForJudge() (*judge.Ports, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, group := &judge.Ports{Sum: p.sum(), To: p.Port, Ways: map[[3]int][]string{}}, p.groupOf()
+	j, group := &judge.Ports{Sum: p.sum(), To: p.Port, Ways: map[[3]int][]string{}, Back: map[[3]int]bool{}}, p.groupOf()
 	for _, h := range p.Hosts {
 		j.Hosts = append(j.Hosts, fmt.Sprint(h.Name, " ", h.Addr))
 	}
@@ -130,7 +130,8 @@ func (p *Paths) ForJudge() (*judge.Ports, error) {
 			way = p.links(r, group, bySwitch)
 		}
 		if r.Port < 0 { // no port of Dst is one of Src: see draw
-			j.Ways[[3]int{r.Src, r.Dst, -r.Port}] = way
+			back := [3]int{r.Src, r.Dst, -r.Port}
+			j.Ways[back], j.Back[back] = way, true
 			continue
 		}
 		j.Ways[[3]int{r.Src, r.Dst, r.Port}] = way
@@ -365,29 +366,40 @@ const anyRounds = 400
 
 // Write writes a plan file of form 4 over paths by ports: a row "phase src dst port" for each message, hosts by number.
 func (p *Plan) Write(w io.Writer) error {
+	others := fmt.Sprintf("# schedule %s\n# phases %d\n", cmp.Or(p.made, "balance"), p.Phases)
+	return p.x.WriteText(w, p.Path, "", others, func(w io.Writer, row func(m int) string) {
+		first, in := p.ByPhase()
+		for phase := range p.Phases {
+			for _, m := range in[first[phase]:first[phase+1]] {
+				fmt.Fprintf(w, "%d %s\n", phase, row(int(m)))
+			}
+		}
+	})
+}
+
+// WriteText writes a plan file over paths by ports, of which each message takes a candidate. The hash covers the lines
+// of sizes and not others; list writes the rows, in which row is "src dst port" of a message.
+func (x *Exchange) WriteText(w io.Writer, path []uint8, sizes, others string, list func(w io.Writer, row func(m int) string)) error {
 	out, sum := bufio.NewWriter(w), sha256.New()
 	fmt.Fprintln(out, judge.First)
 	head := io.MultiWriter(out, sum)
-	fmt.Fprintf(head, "# hosts %d\n", p.x.Hosts)
-	p.x.roles.write(head)
-	fmt.Fprintf(head, "# paths %s\n", p.x.of.sum())
-	for i, h := range p.x.of.Hosts {
+	fmt.Fprintf(head, "# hosts %d\n", x.Hosts)
+	x.roles.write(head)
+	fmt.Fprintf(head, "# paths %s\n%s", x.of.sum(), sizes)
+	for i, h := range x.of.Hosts {
 		fmt.Fprintf(out, "# x-host %d %s %s\n", i, h.Name, h.Addr)
 	}
-	fmt.Fprintf(out, "# x-port %d\n", p.x.of.Port)
-	p.spares(out)
-	fmt.Fprintf(out, "# schedule %s\n# phases %d\n", cmp.Or(p.made, "balance"), p.Phases)
+	fmt.Fprintf(out, "# x-port %d\n", x.of.Port)
+	x.spares(out, path)
+	fmt.Fprint(out, others)
 	var rows bytes.Buffer
-	first, in := p.ByPhase()
-	for phase := range p.Phases {
-		for _, m := range in[first[phase]:first[phase+1]] {
-			port := noPort
-			if n := p.port(int(m)); n != None {
-				port = fmt.Sprint(n)
-			}
-			fmt.Fprintf(&rows, "%d %d %d %s\n", phase, int(m)/p.x.Hosts, int(m)%p.x.Hosts, port)
+	list(&rows, func(m int) string {
+		port := noPort
+		if n := x.port(path, m); n != None {
+			port = fmt.Sprint(n)
 		}
-	}
+		return fmt.Sprintf("%d %d %s", m/x.Hosts, m%x.Hosts, port)
+	})
 	sum.Write(rows.Bytes())
 	fmt.Fprintf(out, "# hash sha256:%x\n%s", sum.Sum(nil), rows.Bytes())
 	return out.Flush()
@@ -417,17 +429,37 @@ func (p *Plan) Judged() (*judge.File, error) {
 }
 
 // port is that of a message, on the way back of a connection that of the connection.
-func (p *Plan) port(m int) int {
-	port := p.x.ports[m][p.candidate(m)]
+func (x *Exchange) port(path []uint8, m int) int {
+	port := x.ports[m][candidate(path, m)]
 	return max(port, -port)
 }
 
+func (p *Plan) port(m int) int { return p.x.port(p.Path, m) }
+
 // candidate is which of the ports of a message it takes.
-func (p *Plan) candidate(m int) int {
-	if p.Path == nil {
+func (p *Plan) candidate(m int) int { return candidate(p.Path, m) }
+
+func candidate(path []uint8, m int) int {
+	if path == nil {
 		return 0
 	}
-	return int(p.Path[m])
+	return int(path[m])
+}
+
+// Sized is the problem of the messages that have bytes, by src·Hosts + dst.
+func (x *Exchange) Sized(bytes []int64) *scheduler.Problem {
+	p := *x.Problem
+	p.Bytes = bytes
+	p.Meets = func(src, dst int) bool { return x.roles.meet(src, dst) && bytes[src*x.Hosts+dst] > 0 }
+	return &p
+}
+
+// LinkName is the name of a link, or of the host that sends or receives by it.
+func (x *Exchange) LinkName(link int) string {
+	if n := x.Hosts; link >= 2*n {
+		return x.names[link-2*n]
+	}
+	return x.of.Hosts[link%x.Hosts].Name
 }
 
 // sum names the content of paths, as a plan states it.

@@ -188,6 +188,9 @@ func (p *Plan) take(f *judge.File) error {
 	if f.Over == nil || !f.ByPorts() {
 		return errors.New("no plan of evbench plan --paths")
 	}
+	if f.Sized() {
+		return errors.New("its fragments differ in size, so it has no phases: a run takes plans of messages of one size")
+	}
 	x, rank := p.x, make([]int, f.Servers())
 	for i := range rank {
 		host := f.Host(i)

@@ -113,17 +113,20 @@ func proof(r *judge.Report) []string {
 func verifiedOver(name string, r *judge.Report) answer.Finding {
 	f := answer.Finding{Text: name + " is valid", Place: answer.At}
 	switch b := r.Bound; {
+	case b == nil && r.File.Sized():
+		what, remedy := "tables", "-t NETWORK --tables FILE"
+		if r.File.ByPorts() {
+			what, remedy = "paths", "--paths FILE"
+		}
+		f.Text = fmt.Sprintf("in %s each fragment is sent once", name)
+		f.Doubts = []answer.Doubt{{Text: "whether messages share links is not known without the " + what, Remedy: "give them (" + remedy + ")"}}
 	case b == nil && r.ContentionChecked:
 		f.Text = fmt.Sprintf("%s is a plan without contention over these paths, in %s", name, show.Plural(r.Phases, "phase", "phases"))
 	case b == nil && r.File.ByPorts():
 		f.Text = fmt.Sprintf("in %s each message has one phase, and a host sends and receives one message at a time", name)
 		f.Doubts = []answer.Doubt{{Text: "whether messages share links is not known without the paths", Remedy: "give them (--paths FILE)"}}
 	case b == nil:
-		what := "message has one phase, and a host sends and receives one message at a time"
-		if r.File.Sized() {
-			what = "fragment is sent once"
-		}
-		f.Text = fmt.Sprintf("in %s each %s", name, what)
+		f.Text = fmt.Sprintf("in %s each message has one phase, and a host sends and receives one message at a time", name)
 		f.Doubts = []answer.Doubt{{Text: "whether messages share links is not known without the tables", Remedy: "give them (-t NETWORK --tables FILE)"}}
 	default:
 		f.Text += promised(r).Claim(r.Amount(r.Duration))
@@ -134,7 +137,11 @@ func verifiedOver(name string, r *judge.Report) answer.Finding {
 // promised is what the plan of a report takes, beside a bound that the judge has proven.
 func promised(r *judge.Report) promise.Promise {
 	p := promise.Promise{Kind: promise.Any, Takes: r.Bound.Value + r.Bound.Gap, Least: r.Bound.Value}
-	if r.File.Over != nil {
+	switch {
+	case r.File.Over == nil:
+	case r.File.ByPorts():
+		p.Kind = promise.Ports
+	default:
 		p.Kind = promise.Tables
 	}
 	return p
