@@ -122,6 +122,8 @@ func (e *evidence) add(t *testing.T, text string, rounds int, took []float64) {
 			c.Causes = []attribution.Cause{{Name: "server0 or its cable to leaf0", Share: .9}}
 		case word == "loses":
 			c.Causes = []attribution.Cause{{Name: "leaf2-spine1", Resent: 28}}
+		case word == "drops":
+			c.Causes = []attribution.Cause{{Name: "server5 or its cable to leaf1", Resent: 166}}
 		case word == "stood":
 			c.Causes = []attribution.Cause{{Name: "server9", Stops: 3, Stood: 6, Longest: 2, First: 12.4}}
 		case word == "brief":

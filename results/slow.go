@@ -139,12 +139,21 @@ func CountOf(server int, waited float64, l *Load) ServerCount {
 // Culprits says who is slow in a case, as a clause; "" for nobody.
 func (s Summary) Culprits(c Case) string { return c.slow(processorsOf(s.Cases, s.Slices)) }
 
-// culprit says who is slow in a case, or else in another one of the run.
+// culprit says who is slow in a case, or else in another one of the run. Whose segments are lost without phases may have a rate
+// in the phases of another case, which says more.
 func (r *reading) culprit(c Case) string {
+	m := r.machine()
 	for _, x := range append([]Case{c}, r.cases...) {
-		if slow := x.slow(r.machine()); slow != "" {
-			return slow
+		causes := x.blamed(m)
+		if len(causes) == 0 {
+			continue
 		}
+		for _, y := range r.cases {
+			if also := y.blamed(m); causes[0].Loses() && len(also) > 0 && also[0].Name == causes[0].Name && !also[0].Loses() {
+				return y.slow(m)
+			}
+		}
+		return x.slow(m)
 	}
 	return ""
 }
