@@ -81,6 +81,11 @@ func (p *Problem) lightest(of *Candidates, weight, load []float64) (sum float64)
 	return sum
 }
 
+// Weigh is the weight of all messages on their lightest paths by weights of links, which prove a time as in a Proof.
+func (p *Problem) Weigh(weights []float64) float64 {
+	return p.lightest(p.Lay(), weights, make([]float64, len(weights)))
+}
+
 // proofWork bounds the rounds of Least: messages looked at in all, some seconds. mostRounds are enough for six digits.
 const (
 	proofWork  = 40_000_000

@@ -3,7 +3,6 @@ package order
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
 	"evbench/internal/answer"
@@ -40,10 +39,9 @@ func MakeSizedPorts(of *ports.Exchange, bytes []int64, steps int) *SizedPorts {
 		one := *p
 		one.Bytes = nil
 		path := balance.Make(&one, steps).Path
-		if other := over(path); path != nil {
-			if other.search(steps); other.Time < s.Time {
-				s.Sized, s.path = other, path
-			}
+		other := over(path)
+		if other.search(steps); other.Time < s.Time {
+			s.Sized, s.path = other, path
 		}
 	}
 	s.linear = over(make([]uint8, len(bytes))).ranks
@@ -60,25 +58,13 @@ func (s *SizedPorts) prove(p *scheduler.Problem) {
 	load := s.loads()[:hosts]
 	most := slices.Max(load)
 	s.Bound, s.Least = order.Bound{Time: most, Link: slices.Index(load, most)}, int64(most)
-	weights, all := make([]int64, len(p.Links)), 0.0
+	weights, whole, all := make([]int64, len(p.Links)), make([]float64, len(p.Links)), 0.0
 	for l := hosts; l < len(proof.Weights); l++ {
 		weights[l] = int64(finest * proof.Weights[l] / slices.Max(proof.Weights))
-		all += float64(weights[l])
+		whole[l] = float64(weights[l])
+		all += whole[l]
 	}
-	sum, links := 0.0, []int32(nil)
-	p.Each(func(src, dst int) {
-		least := int64(math.MaxInt64)
-		for i := range p.Paths.Count(src, dst) {
-			own := int64(0)
-			links = p.Paths.Append(links[:0], src, dst, i)
-			for _, l := range links {
-				own += weights[l]
-			}
-			least = min(least, own)
-		}
-		sum += float64(s.Bytes[src*p.Hosts+dst]) * float64(least)
-	})
-	if time := ceil(sum / max(1, all)); time > s.Least {
+	if time := ceil(p.Weigh(whole) / max(1, all)); time > s.Least {
 		s.Least, s.weights = time, weights
 	}
 }
