@@ -241,7 +241,7 @@ func (r *runner) work(ctx context.Context) (err error) {
 		return err
 	}
 	if err = r.begin(); err == nil {
-		err = r.measureAll(ctx)
+		err = errors.Join(r.measureAll(ctx), r.keepPaths()) // of plans made anew, too
 	}
 	// All workers are still there: a launcher that was told to end, or one of whose ranks fails as it
 	// ends, kills this one soon after: mpirun of Open MPI 5 at once.

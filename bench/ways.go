@@ -122,7 +122,7 @@ func (r *runner) checkPorts(ctx context.Context, m *measured) error {
 	}
 	m.Plan = made.Plan
 	m.warnings = append(m.warnings, "planned anew before it, as "+movedText(found))
-	return r.keepPaths()
+	return nil
 }
 
 // moved asks for the ways of a slice when it is over, those of the plan in use then.
@@ -131,9 +131,6 @@ func (r *runner) moved(ctx context.Context, m *measured) error {
 		return nil
 	}
 	_, found, err := r.ways.Check(ctx, r.asked(), cmp.Or(m.last, m.Plan))
-	if err == nil && m.last != nil {
-		err = r.keepPaths()
-	}
 	if err != nil {
 		return fmt.Errorf("case %q: at its end: %w", m.Name, err)
 	}
