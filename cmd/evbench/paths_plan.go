@@ -50,28 +50,29 @@ func planPorts(c *cli.Context) error {
 	if err != nil {
 		return wrongIn("--paths "+c.String("paths"), err)
 	}
+	var watch stopwatch
+	var a answer.Answer
+	var write func(io.Writer) error
 	if c.IsSet("sizes") {
 		bytes, err := sizesOver(c, hosts, job.Nodes)
 		if err != nil {
 			return err
 		}
-		var watch stopwatch
 		watch.stage("order")
 		s := order.MakeSizedPorts(x, bytes, 0)
-		watch.stage("")
 		if s.Time == 0 {
 			return usagef("--sizes %s: no host that sends has bytes for one that receives", c.String("sizes"))
 		}
-		return writePlan(c, &watch, s.WriteText, func(w io.Writer) { _ = s.Answer().WriteText(w) })
+		a, write = s.Answer(), s.WriteText
+	} else {
+		watch.stage("order")
+		p := x.Plan(0)
+		if a, write = p.Answer(), p.Write; c.String("format") == "json" {
+			return answer.Document{Answer: a, Schema: "evbench/plan-ports/1", Fields: p.Figures}.Write(c.App.Writer, "json")
+		}
 	}
-	p := x.Plan(0)
-	if c.String("format") == "json" {
-		return answer.Document{Answer: p.Answer(), Schema: "evbench/plan-ports/1", Fields: p.Figures}.Write(c.App.Writer, "json")
-	}
-	if err := writeLong(c, func(w io.Writer) error { return packed(c, w, p.Write) }); err != nil || c.Bool("quiet") {
-		return err
-	}
-	return p.Answer().WriteText(answerTo(c))
+	watch.stage("")
+	return writePlan(c, &watch, write, func(w io.Writer) { _ = a.WriteText(w) })
 }
 
 // portsOf reads the paths that a plan by source ports is judged on, between its hosts, and the sizes of --sizes.
