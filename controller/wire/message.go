@@ -392,7 +392,7 @@ type Trace struct {
 	Gap    time.Duration
 }
 
-// A Trail is the way of a TCP connection, or of UDP, From an address of this worker, and a Port, To an address with its port:
+// A Trail is the way of a TCP connection, or of UDP, From an address of this worker, "" any, and a Port, To an address with its port:
 // what is asked are the routers First to Last, until To itself answers.
 type Trail struct {
 	UDP               bool

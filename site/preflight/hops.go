@@ -7,9 +7,10 @@ import (
 	"net"
 	"net/netip"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"evbench/controller/wire"
 )
 
 // The parts of the kernel's report on a lost packet: the detector (origin) and the cause (type),
@@ -26,60 +27,14 @@ const (
 )
 
 // router returns the address that the router n steps on the way to an address uses for itself, or
-// "": a packet that may pass n-1 routers only makes the n-th one report its expiry. It needs no
-// privilege, unlike traceroute with a socket for ICMP.
-func router(ctx context.Context, addr, token string, n int) string {
-	d := net.Dialer{Timeout: connectTime, Control: func(_, _ string, c syscall.RawConn) error { return shortLived(c, n) }}
-	conn, err := d.DialContext(ctx, "udp", addr)
-	if err != nil {
-		return ""
-	}
-	defer conn.Close()
-	raw, err := conn.(*net.UDPConn).SyscallConn()
-	if err != nil {
-		return ""
-	}
-	for try := range uint32(maxSilent) {
-		if ctx.Err() != nil {
-			return ""
-		}
-		p := newPacket(token, reply, 0, try, nonce{}) // if it arrives it gets no answer
-		_, _ = conn.Write(p[:])                       // returns the error of an earlier packet, which is read below
-		if err := conn.SetReadDeadline(time.Now().Add(pingTime)); err != nil {
-			return ""
-		}
-		if at := complaint(raw); at != "" {
-			return at
+// "": a connection whose packets may pass n-1 routers only makes the n-th one report their expiry.
+func router(ctx context.Context, addr string, n int) string {
+	for range maxSilent {
+		if seen := Trace(ctx, nil, []wire.Trail{{To: addr, First: n, Last: n}}, 0)[0]; len(seen.Hops) > 0 && seen.Hops[0] != "" {
+			return seen.Hops[0]
 		}
 	}
 	return ""
-}
-
-// shortLived lets the packets of a socket pass only n-1 routers, and makes the kernel keep the
-// routers' reports.
-func shortLived(c syscall.RawConn, n int) error {
-	return either(c, func(fd int) error {
-		return errors.Join(unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_TTL, n), unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_RECVERR, 1))
-	}, func(fd int) error {
-		return errors.Join(unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_UNICAST_HOPS, n), unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVERR, 1))
-	})
-}
-
-// complaint waits for a router's report that a packet has expired, until the deadline of the
-// socket, and returns its address.
-func complaint(raw syscall.RawConn) (at string) {
-	body, control := make([]byte, packetSize), make([]byte, 512)
-	_ = raw.Read(func(fd uintptr) (done bool) { // an error is the deadline
-		for at == "" {
-			_, n, _, _, err := unix.Recvmsg(int(fd), body, control, unix.MSG_ERRQUEUE)
-			if err != nil {
-				return err != unix.EAGAIN
-			}
-			at = offender(control[:n])
-		}
-		return true
-	})
-	return at
 }
 
 // offender returns, from the control data of a socket's error queue, the sender of a report that a packet has expired on the way; "" for another

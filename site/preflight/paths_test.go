@@ -204,6 +204,6 @@ func TestOffender(t *testing.T) {
 func TestRouterOfNone(t *testing.T) {
 	a := dataPort(t, "127.0.0.1:0")
 	echoAt(t, "secret", a)
-	expect.Equal(t, router(t.Context(), a, "secret", 1), "", "router")
-	expect.Equal(t, router(t.Context(), "no port", "secret", 1), "", "router")
+	expect.Equal(t, router(t.Context(), a, 1), "", "router")
+	expect.Equal(t, router(t.Context(), "no port", 1), "", "router")
 }

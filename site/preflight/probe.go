@@ -64,7 +64,7 @@ func (p *Prober) Probe(ctx context.Context, addrs []string, routers bool) []wire
 		}
 		p.silent.Store(0)
 		if h := out[i].Hops; routers && i > 0 && h > 1 && h%2 == 1 {
-			out[i].Router = router(ctx, out[i].Addr, p.token, (h+1)/2)
+			out[i].Router = router(ctx, out[i].Addr, (h+1)/2)
 		}
 	}
 	return out

@@ -103,17 +103,16 @@ func newTrail(t wire.Trail) (*trail, error) {
 
 // socket makes one bound to a port, 0 any, for which the kernel keeps what switches answer.
 func (p *trail) socket(kind, port int) (int, error) {
-	from, _, err := tcp.Sockaddr(net.JoinHostPort(p.From, strconv.Itoa(port)))
-	if err != nil {
-		return 0, err
-	}
 	fd, err := unix.Socket(p.family, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return 0, err
 	}
 	err = errors.Join(tcp.OfPort(fd, p.family), p.set(fd, unix.IP_RECVERR, unix.IPV6_RECVERR, 1))
-	if err == nil {
-		err = unix.Bind(fd, from)
+	if err == nil && p.From != "" {
+		var from unix.Sockaddr
+		if from, _, err = tcp.Sockaddr(net.JoinHostPort(p.From, strconv.Itoa(port))); err == nil {
+			err = unix.Bind(fd, from)
+		}
 	}
 	if err != nil {
 		return 0, errors.Join(err, unix.Close(fd))
