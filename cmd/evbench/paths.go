@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,11 +95,11 @@ func findPaths(c *cli.Context, m measurement) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if m.scenario.Fabric.Kind == scenario.Lab {
-		p, err := hashedCase(m.planned)
-		if err == nil {
-			err = f.Install(c.Context, p.Plan)
+		at := slices.IndexFunc(m.planned, func(p bench.Planned) bool { return p.Hashed() })
+		if at < 0 {
+			return usagef("paths: no case has routing ecmp, so there is one path between two servers, whatever the port")
 		}
-		if err != nil {
+		if err := f.Install(c.Context, m.planned[at].Plan); err != nil {
 			return err
 		}
 	}
@@ -116,16 +117,6 @@ func findPaths(c *cli.Context, m measurement) (err error) {
 	}
 	bar.End()
 	return errors.Join(err, keepPaths(c, m.scenario, found, err))
-}
-
-// hashedCase is the first case whose paths the switches of a lab choose by a hash.
-func hashedCase(planned []bench.Planned) (bench.Planned, error) {
-	for _, p := range planned {
-		if p.Hashed() {
-			return p, nil
-		}
-	}
-	return bench.Planned{}, usagef("paths: no case has routing ecmp, so there is one path between two servers, whatever the port")
 }
 
 func askPorts(ctx context.Context, c *cli.Context, s *scenario.Scenario, bar *live.Terminal, ctl *controller.Controller) (found ports.Survey, err error) {
@@ -175,12 +166,16 @@ func endsOf(s *scenario.Scenario, joined []results.Host) (hosts []ports.Host, po
 		}
 		text, _, _ := strings.Cut(h.Addresses[0], " ") // what follows describes a port of RDMA
 		a, err := netip.ParseAddrPort(text)
-		if s.Transport == transport.RDMA {
+		if a = netip.AddrPortFrom(a.Addr().Unmap(), a.Port()); s.Transport == transport.RDMA {
 			a = netip.AddrPortFrom(a.Addr(), ports.RoCEPort)
 		}
 		switch other := at[a.Addr()]; {
 		case err != nil:
 			return nil, 0, fmt.Errorf("%s: %w", names[rank], err)
+		case a.Addr().IsLinkLocalUnicast():
+			return nil, 0, usagef("%s has the address %s, which no switch passes on: give it one of a network", names[rank], a.Addr())
+		case rank > 0 && a.Addr().Is4() != hosts[0].Addr.Is4():
+			return nil, 0, usagef("%s has the address %s, %s %s: give all one of IPv4, or all one of IPv6", names[0], hosts[0].Addr, names[rank], a.Addr())
 		case other != "":
 			return nil, 0, usagef("%s and %s have one address, %s: paths by ports are those between machines", other, names[rank], a.Addr())
 		case port != 0 && int(a.Port()) != port:

@@ -193,7 +193,7 @@ func (p *Paths) groupOf() []int {
 
 // errWayBack is about routers that answer from the interface of the way back, as Linux does by default.
 var errWayBack = errors.New("is an address that a switch uses for packets of several cables, and others on the way are not: switches answer " +
-	"from the interface of the way back, so links are not known; Linux routers: sysctl net.ipv4.icmp_errors_use_inbound_ifaddr=1")
+	"from the interface of the way back, so links are not known; Linux routers: sysctl net.ipv4.icmp_errors_use_inbound_ifaddr=1, for IPv6 one address a switch")
 
 // namesSwitches reports whether addresses stand for switches: the first on a way answers hosts of several switches. If
 // only later ones are reached over several cables, addresses mean neither.

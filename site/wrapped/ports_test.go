@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // TestPorts: connections leave from the ports of the plan, others as before, and the library says which is which.
@@ -60,4 +61,16 @@ func TestPorts(t *testing.T) {
 	cmd.Env = []string{"EVBENCH_PORTS=" + file + ".gone"}
 	got := string(expect.Value(cmd.CombinedOutput())(t))
 	expect.True(t, strings.Contains(got, "plan.txt.gone cannot be read on this host: its connections leave from any port"), "%s", got)
+}
+
+// TestPortsOverIPv6: likewise where hosts have addresses of IPv6, of which one leads to this one again.
+func TestPortsOverIPv6(t *testing.T) {
+	need.Namespaces(t)
+	program := checked(t, "-pthread", "testdata/ports.c", "c/ports.c", "c/next.c", "c/reason.c", "-ldl")
+	file := filepath.Join(t.TempDir(), "plan.txt")
+	expect.Must(t, os.WriteFile(file, []byte("# evbench plan 4\n# hosts 2\n# x-host 0 a fd00::1\n# x-host 1 b fd00::2\n# x-port 7100\n0 0 1 20011\n0 1 0 20011\n"), 0o600))
+	cmd := exec.Command("unshare", "--user", "--map-root-user", "--net", "sh", "-c",
+		"ip link set lo up && ip -6 address add fd00::1/128 dev lo && ip -6 route add local fd00::2/128 dev lo && exec $0 six fd00::2 7100", program)
+	cmd.Env = append(os.Environ(), "EVBENCH_PORTS="+file)
+	expect.Equal(t, string(expect.Value(cmd.CombinedOutput())(t)), "six 20011\nports 1 1 a to b\n", "what it says")
 }

@@ -1,6 +1,7 @@
 /* Does what it is told with sockets, prints the port from which each leaves or at which it listens, and then what the library writes of
- * its connections: "connect ADDRESS PORT", "address …" and "port …" bind 127.0.0.1 without and with a port first, "six …" is of IPv6,
- * "asked …" asks for its name before, "udp …" is no connection, "listen", "threads ADDRESS PORT" makes a connection in each of two. */
+ * its connections: "connect ADDRESS PORT", "address …" and "port …" bind 127.0.0.1 without and with a port first, "six …" is of IPv6, and
+ * listens where its address is, "asked …" asks for its name before, "udp …" is no connection, "listen", "threads ADDRESS PORT" makes a
+ * connection in each of two. */
 #include "../c/ports.h"
 
 #include <arpa/inet.h>
@@ -24,7 +25,7 @@ static int connected(const char *how, const char *text, int port)
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)}, own = {.sin_family = AF_INET};
 	struct sockaddr_in6 to6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
 	char mapped[64];
-	snprintf(mapped, sizeof mapped, "::ffff:%s", text);
+	snprintf(mapped, sizeof mapped, strchr(text, ':') ? "%s" : "::ffff:%s", text);
 	inet_pton(AF_INET, text, &to.sin_addr);
 	inet_pton(AF_INET6, mapped, &to6.sin6_addr);
 	inet_pton(AF_INET, "127.0.0.1", &own.sin_addr);
@@ -38,6 +39,12 @@ static int connected(const char *how, const char *text, int port)
 		int on = 1;
 		setsockopt(other, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	}
+	if (strchr(text, ':')) {
+		struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+		int l = socket(AF_INET6, SOCK_STREAM, 0);
+		if (bind(l, (struct sockaddr *)&any, sizeof any) || listen(l, 1))
+			perror("listen");
 	}
 	if (strcmp(how, "connect") && !six && bind(fd, (struct sockaddr *)&own, sizeof own))
 		perror("bind");
