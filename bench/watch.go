@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"context"
+	"evbench/builder"
 	"fmt"
 	"slices"
 	"time"
@@ -25,7 +26,7 @@ type Burst struct {
 	// Causes are those of the last bursts that count, together, or of the last few of them; Sec is how long these were.
 	Causes []attribution.Cause
 	Sec    float64
-	Alone  []attribution.Cause // those of this burst, which may be a hiccup
+	Alone  []attribution.Cause // those of this burst, which may be a hiccup; of a thin one, those that it shows, too
 }
 
 // Numbers of bursts.
@@ -41,7 +42,8 @@ const (
 // ends; next returns how long to pause before another one. Workers stay meanwhile and send nothing. base, if not nil,
 // is a run of the same case: pairs are held against what they took there. Nothing is kept; progress is reported as that of rounds.
 func Watch(ctx context.Context, w Work, o Options, base *results.Run, next func(Burst) (pause time.Duration, more bool)) error {
-	s := w.Scenario
+	own := *w.Scenario // whose seed differs in each burst
+	s := &own
 	r := &runner{s: s, o: o, f: w.Fabric, cases: w.Cases, slow: map[string]*slowness{}, plan: rounds{Rounds: scenario.Rounds{Limit: s.Rounds.Limit}, seed: s.Seed, cases: 1}}
 	r.o.JoinTimeout = cmp.Or(r.o.JoinTimeout, joinTimeout)
 	r.open = func() (results.Sink, error) { return pairsOnly{}, nil }
@@ -86,6 +88,7 @@ func (r *runner) watched(ctx context.Context, next func(Burst) (time.Duration, b
 			s.each = append(s.each, attribution.Find(e))
 		}
 		r.slow[name] = s
+		r.s.Seed++
 		began := time.Now()
 		m, err := r.slice(ctx, 0, 0, 1)
 		if err != nil {
@@ -98,7 +101,12 @@ func (r *runner) watched(ctx context.Context, next func(Burst) (time.Duration, b
 			kept = slices.Clone(kept[max(0, len(kept)-BurstsTogether+1):])
 		}
 		b := Burst{Took: time.Since(began), Busy: r.busy(m), Exchanges: m.outcome.Exchanges, Rejected: m.rejected, Causes: s.causes, Sec: s.all.Sec}
-		if m.rejected == "" {
+		switch {
+		case m.rejected != "":
+		case r.thin():
+			b.Causes = attribution.Thin(kept)
+			b.Alone = lists.Filter(b.Causes, func(c attribution.Cause) bool { return c.Shows(kept[len(kept)-1]) })
+		default:
 			b.Alone = s.each[len(s.each)-1]
 			b.Causes = append(b.Causes, lately(kept, s)...)
 		}
@@ -116,11 +124,17 @@ func (r *runner) watched(ctx context.Context, next func(Burst) (time.Duration, b
 	}
 }
 
+// thin reports whether servers send only some of their messages in a burst.
+func (r *runner) thin() bool { return r.s.Event.Sizes.Fanout > 0 }
+
 // busy is how long a server's link carried the messages of a burst; where its rate is not known, how long they took.
 func (r *runner) busy(m *measured) time.Duration {
 	all := float64(m.outcome.Exchanges)
-	busy := m.outcome.Span.Seconds() / max(1, all)
-	if one := r.s.ExchangeTime().Seconds(); one > 0 && m.Prediction.Efficiency > 0 {
+	busy, one := m.outcome.Span.Seconds()/max(1, all), r.s.ExchangeTime().Seconds()
+	switch {
+	case r.thin():
+		busy = min(busy, one*float64(r.s.Event.Sizes.Fanout)/float64(builder.RolesOf(r.s.Tree).MostFanout()))
+	case one > 0 && m.Prediction.Efficiency > 0:
 		busy = min(busy, one/m.Prediction.Efficiency)
 	}
 	return time.Duration(busy * (all + float64(r.s.Warmup)) * float64(time.Second))

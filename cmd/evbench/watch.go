@@ -15,6 +15,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/builder"
+	"evbench/builder/load"
 	"evbench/builder/modes"
 	"evbench/cmd/open"
 	"evbench/controller/wire"
@@ -62,7 +64,7 @@ func burstsOf(c *cli.Context, s *scenario.Scenario) error {
 		return usagef("watch: no case is synchronised and without failures")
 	}
 	one := s.Cases[at]
-	one.Duration, one.Failover = c.Duration("burst"), nil
+	one.Duration, one.Failover, one.Sizes, one.Load = c.Duration("burst"), nil, nil, load.Load{}
 	s.Cases, s.Control, s.Trace, s.Answer, s.Duration = []scenario.Case{one}, false, false, nil, one.Duration
 	fragment, err := unit.ParseBytes(c.String("fragment"))
 	if err != nil {
@@ -70,9 +72,7 @@ func burstsOf(c *cli.Context, s *scenario.Scenario) error {
 	}
 	s.Event = scenario.Event{Fragment: fragment}
 	s.Common.Interval, s.Common.Warmup = min(s.Common.Interval, one.Duration), min(s.Common.Warmup, 1)
-	if !c.IsSet("fragment") {
-		s.Event.Fragment = fits(s, fragment, time.Duration(float64(c.Duration("every"))*c.Float64("share")/100))
-	}
+	thin(s, c.IsSet("fragment"), time.Duration(float64(c.Duration("every"))*c.Float64("share")/100))
 	s.Fabric.Routes, s.Inject, s.Counters = scenario.Routes{}, scenario.Inject{}, scenario.Counters{}
 	l := &s.Launch
 	if l.DataPort > 0 {
@@ -103,13 +103,22 @@ func burstsOf(c *cli.Context, s *scenario.Scenario) error {
 // leastFragment is the shortest that shows rates, not delays.
 const leastFragment unit.Bytes = 4096
 
-// fits is a fragment of at most a size whose exchange, and those of the warm-up, slow links carry in a time.
-func fits(s *scenario.Scenario, most unit.Bytes, in time.Duration) unit.Bytes {
-	bits := s.Fabric.BitPerSec() * in.Seconds() / float64(max(1, s.Tree.MostMessages())*int(1+s.Warmup))
-	if bits == 0 {
-		return most
+// thin has slow links carry a burst in a time, where its exchange takes longer: without a warm-up, each server sends only some of its
+// fragments, and where one alone takes longer and may be, shorter ones.
+func thin(s *scenario.Scenario, asked bool, in time.Duration) {
+	budget := float64(s.Fabric.BitPerSec()) / 8 * in.Seconds()
+	exchange := func() float64 { return float64(s.Tree.MostMessages()) * float64(s.Event.Fragment) }
+	if budget == 0 || exchange()*float64(1+s.Warmup) <= budget {
+		return
 	}
-	return min(most, max(leastFragment, unit.Bytes(bits/8)/1024*1024))
+	s.Common.Warmup = 0
+	all := builder.RolesOf(s.Tree).MostFanout()
+	if one := exchange() / float64(all); !asked && one > budget {
+		s.Event.Fragment = max(leastFragment, unit.Bytes(float64(s.Event.Fragment)*budget/one)/1024*1024)
+	}
+	if n := max(1, int(budget/exchange()*float64(all))); n < all {
+		s.Event.Sizes.Fanout = n
+	}
 }
 
 // A watching is a watch under way.

@@ -94,6 +94,9 @@ type Pair struct {
 	Way                []Wire // nil: by Ways
 }
 
+// told reports whether a pair had a message.
+func (p Pair) told() bool { return p.Bytes > 0 || p.Resent > 0 }
+
 // A Server is what a process noted of itself.
 type Server struct {
 	Stops   int     // times it stood still
@@ -213,6 +216,20 @@ func Find(e Evidence) []Cause {
 	}
 	slices.SortStableFunc(out, func(a, b Cause) int { return cmp.Compare(b.weight(e.Sec), a.weight(e.Sec)) })
 	return out[:min(most, len(out))]
+}
+
+// Shows reports whether a part of the evidence that a cause was found in shows it by itself: by its pairs, on average, at least half as
+// much as they all do, or by segments sent again.
+func (c Cause) Shows(part Evidence) bool {
+	s := search{Evidence: part, open: lists.Map(part.Pairs, Pair.told)}
+	s.measure()
+	told := lists.Filter(c.Of, func(i int) bool { return s.open[i] })
+	if c.Loses() {
+		return slices.ContainsFunc(told, func(i int) bool { return part.Pairs[i].Resent > 0 })
+	}
+	mean, _ := s.effect(told)
+	const few, half = 2, 0.5
+	return c.Share > 0 && len(told) >= few && mean >= max(leastSigmas*s.sigma, half*(1/c.Share-1))
 }
 
 // weight is how much a cause slows, as a share of the time.

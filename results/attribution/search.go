@@ -23,7 +23,7 @@ type search struct {
 }
 
 func newSearch(e Evidence) *search {
-	s := &search{Evidence: e, open: lists.Tabulate(len(e.Pairs), func(int) bool { return true })}
+	s := &search{Evidence: e, open: lists.Map(e.Pairs, Pair.told)}
 	s.all, s.known = candidates(e)
 	s.lost = lists.Map(e.Pairs, func(p Pair) float64 { return float64(p.Resent) })
 	usual := median(s.lost) // of many that send to one at once all may lose the first
