@@ -145,7 +145,7 @@ type Endpoint interface {
 // cannot tell.
 type Movement struct {
 	Out, In uint64 // grow whenever bytes of data move, within messages too
-	Resent  uint64 // segments to the peer that the network sent twice, as Retransmits last saw them
+	Resent  uint64 // segments to the peer that were lost and sent again, when Retransmits last asked
 }
 
 // A PeerError says which peer's connection failed. An Endpoint returns one if it knows the peer, so

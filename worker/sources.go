@@ -90,7 +90,7 @@ func (s sources) report(began time.Duration, moved func(peer int) transport.Move
 	out := make([]wire.Source, len(s))
 	for i, f := range s {
 		out[i] = wire.Source{
-			Bytes: f.bytes, Took: f.took, Resent: moved(i).Resent - f.resent,
+			Bytes: f.bytes, Took: f.took, Resent: max(moved(i).Resent, f.resent) - f.resent,
 			Messages: f.messages, Longest: f.longest, LongestAt: max(0, f.longestAt-began), Soonest: f.soonest,
 		}
 	}

@@ -76,6 +76,7 @@ type conn struct {
 
 	stirred bool   // is in Endpoint.stirred
 	resent  uint32 // segments, at the last query
+	lost    uint32 // of these
 }
 
 func (c *conn) kinds() (out, in byte) {

@@ -505,11 +505,18 @@ func (e *Endpoint) ask(c *conn) (more bool) {
 	if err != nil {
 		return false
 	}
-	again := info.Total_retrans - c.resent
-	e.resent += uint64(again)
-	e.moved[c.peer].resent.Store(e.moved[c.peer].resent.Load() + uint64(again))
+	e.resent += uint64(info.Total_retrans - c.resent)
 	c.resent = info.Total_retrans
+	all := lost(info) // less than before where the receiver has told meanwhile
+	e.moved[c.peer].resent.Store(e.moved[c.peer].resent.Load() + uint64(all) - uint64(c.lost))
+	c.lost = all
 	return info.Unacked+info.Notsent_bytes > 0
+}
+
+// lost is how many segments of a connection were sent again because the network had lost them: of the others the receiver says that they
+// had come already (DSACK, RFC 2883). A sender that waits for a processor takes late acknowledgements for losses.
+func lost(info *unix.TCPInfo) uint32 {
+	return info.Total_retrans - min(info.Dsack_dups, info.Total_retrans)
 }
 
 // Close unblocks every call and closes all connections.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 
 	"evbench/barrier"
 	"evbench/testing/expect"
@@ -98,6 +99,14 @@ func TestBarrierContract(t *testing.T) {
 		}
 		return out
 	})
+}
+
+// What the receiver had already was not lost; a kernel that does not tell says 0.
+func TestLost(t *testing.T) {
+	for _, tt := range [][3]uint32{{0, 0, 0}, {5, 0, 5}, {5, 3, 2}, {5, 5, 0}, {2, 3, 0}} {
+		got := lost(&unix.TCPInfo{Total_retrans: tt[0], Dsack_dups: tt[1]})
+		expect.True(t, got == tt[2], "%d sent again, %d of them twice there: %d lost", tt[0], tt[1], got)
+	}
 }
 
 // Of connections that are open, those that have sent nothing cost no look at them.
