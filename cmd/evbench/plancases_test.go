@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,5 +43,23 @@ func TestPlanCases(t *testing.T) {
 		}
 		_, text := said(t, args...)
 		expect.Contains(t, text, tt.want)
+	}
+}
+
+// TestECMPCases: the trees of ../shared/cases/networks, were their switches to choose by a hash: what ports give there is the
+// least that any plan takes, also over parallel cables.
+func TestECMPCases(t *testing.T) {
+	need.Namespaces(t)
+	cases, dir := need.Cases(t, "../..", "networks"), t.TempDir()
+	for name, steps := range map[string]int{
+		"01-aggregation.txt": 1, "02-split-hdr100.txt": 7, "04-slow-cable-spare.txt": 3, "05-storage-leaf-has-more-cables.txt": 8, "07-grouped.txt": 2, "09-host-on-spine.txt": 3,
+		"13-loopback-cable.txt": 3, "14-chain.conf": 4, "15-topology.yaml": 4, "16-scontrol.txt": 4, "20-same-switch-names.txt": 3,
+	} {
+		write(t, dir, "s.yaml", fmt.Sprintf("topology: %s\nfabric: lab\ncases: [{routing: ecmp, mode: unsynchronised}]\n", filepath.Join(cases, name)))
+		code, out, said := output(t, dir, "paths", "s.yaml", "-o", "paths.txt", "--quiet")
+		expect.True(t, code == exitDone, "%s: exit %d: %s%s", name, code, out, said)
+		_, out, said = output(t, dir, "plan", "--paths", "paths.txt", "-o", "plan.txt")
+		want := fmt.Sprintf("GOOD: With the ports of the plan the exchange takes %d steps, the least over these ports; linear shift over plain ECMP takes ", steps)
+		expect.True(t, strings.HasPrefix(out, want), "%s: %s%s", name, out, said)
 	}
 }

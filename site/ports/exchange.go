@@ -193,38 +193,62 @@ func (p *Paths) groupOf() []int {
 
 // errWayBack is about routers that answer from the interface of the way back, as Linux does by default.
 var errWayBack = errors.New("is an address that a switch uses for packets of several cables, and others on the way are not: switches answer " +
-	"from the interface of the way back, so links are not known; Linux routers: sysctl net.ipv4.icmp_errors_use_inbound_ifaddr=1, for IPv6 one address a switch")
+	"from the interface of the way back, so links are not known; Linux routers: sysctl net.ipv4.icmp_errors_use_inbound_ifaddr=1, for IPv6 one address a switch; " +
+	"or cables are parallel: ask for more ports (--ports)")
 
-// namesSwitches reports whether addresses stand for switches: the first on a way answers hosts of several switches. If
-// only later ones are reached over several cables, addresses mean neither.
+// often is how many ways an address is seen on, on average, before parallel cables are believed: by chance answers from the way
+// back then leave no two switches apart.
+const often = 8
+
+// namesSwitches reports whether addresses stand for switches: the first on a way answers hosts of several switches. Else each is
+// the end of a cable, and what comes before it is at the switch where that cable begins: one address, or more where
+// cables to that switch are parallel. If all that the ways from some switch pass would be one switch, or too few are known, addresses mean neither.
 func (p *Paths) namesSwitches() (bool, error) {
-	group := p.groupOf()
-	type from struct {
-		group int
-		hop   netip.Addr
+	type place struct{ group, hop int }
+	group, several, later, known := p.groupOf(), false, netip.Addr{}, 0
+	first, before, at, same := map[netip.Addr]int{}, map[netip.Addr]map[int]netip.Addr{}, map[place]map[netip.Addr]bool{}, map[netip.Addr]netip.Addr{}
+	switchOf := func(a netip.Addr) netip.Addr { // the address that stands for it
+		for same[a].IsValid() {
+			a = same[a]
+		}
+		return a
 	}
-	first, before := map[netip.Addr]int{}, map[netip.Addr]map[int]netip.Addr{}
-	several, later := false, netip.Addr{}
 	for _, r := range p.Rows {
-		if !r.Known() || len(r.Hops) == 0 {
+		if !r.Known() || len(r.Hops) == 0 || len(p.Names) > 0 { // with names the network is known
 			continue
 		}
-		at := from{group: group[r.Src], hop: r.Hops[0][0]}
-		if g, ok := first[at.hop]; ok && g != at.group {
-			several = true
-		}
-		first[at.hop] = at.group
-		for _, h := range r.Hops[1:] {
-			if before[h[0]] == nil {
-				before[h[0]] = map[int]netip.Addr{}
+		from, last := group[r.Src], r.Hops[0][0]
+		g, there := first[last]
+		several, first[last] = several || there && g != from, from
+		known++
+		for i, h := range r.Hops[1:] {
+			if at[place{from, i}] == nil {
+				at[place{from, i}] = map[netip.Addr]bool{}
 			}
-			if was, ok := before[h[0]][at.group]; ok && was != at.hop {
+			at[place{from, i}][last] = true
+			all := before[h[0]]
+			if all == nil {
+				all = map[int]netip.Addr{-1: last} // of any
+				before[h[0]] = all
+			}
+			if was, ok := all[from]; ok && was != last {
 				later = h[0]
 			}
-			before[h[0]][at.group], at.hop = at.hop, h[0]
+			if a, b := switchOf(all[-1]), switchOf(last); a != b {
+				same[a] = b
+			}
+			all[from], last = last, h[0]
 		}
 	}
-	if later.IsValid() && !several {
+	addresses, apart := map[netip.Addr]bool{}, true
+	for _, all := range at {
+		switches := map[netip.Addr]bool{}
+		for a := range all {
+			switches[switchOf(a)], addresses[a] = true, true
+		}
+		apart = apart && (len(all) == 1 || len(switches) > 1)
+	}
+	if later.IsValid() && !several && (!apart || known < often*len(addresses)) {
 		return false, fmt.Errorf("%s %w", later, errWayBack)
 	}
 	return several, nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/routing"
 	"evbench/scheduler/judge"
 	"evbench/testing/expect"
 )
@@ -282,5 +283,40 @@ func TestFuller(t *testing.T) {
 		expect.True(t, p.Any == 12 && p.FullestPlan == 12 && p.Fullest > 12, "%+v", p.Figures)
 		known := s.Fields("").Known
 		expect.True(t, known > 72 && known < 2*72, "%d ports of 72 pairs", known)
+	}
+}
+
+// TestParallelCables: two cables to each spine are two links; answers from the way back, which is any spine, are refused all the same, and so is
+// what too few ways tell.
+func TestParallelCables(t *testing.T) {
+	for _, x := range []struct {
+		name          string
+		hosts, onLeaf int
+		hop           func(spine, cable, way int) int // which cable of the last leaf answers
+		want          string
+	}{
+		{"parallel", 16, 4, func(spine, cable, way int) int { return 2*spine + cable ^ way&1 }, ""},
+		{"way back", 16, 4, func(_, _, way int) int { return way % 4 }, "switches answer from the interface of the way back"},
+		{"few", 4, 2, func(spine, cable, way int) int { return 2*spine + cable ^ way&1 }, "or cables are parallel: ask for more ports"},
+	} {
+		paths, way := *surveyed(t, x.hosts, x.onLeaf, 2), uint64(7)
+		paths.Rows = slices.Clone(paths.Rows)
+		for i, r := range paths.Rows {
+			if r.Port == None {
+				continue
+			}
+			way = routing.Mix(way, uint64(i))
+			up, down := r.Hops[0][0].As4(), r.Hops[1][0].As4()
+			spine, cable := int(up[3]), int(way>>8&1)
+			up[3], down[3] = byte(2*spine+cable), byte(x.hop(spine, cable, int(way&0xff)))
+			paths.Rows[i].Hops = []Hop{{netip.AddrFrom4(up)}, {netip.AddrFrom4(down)}}
+		}
+		e, err := NewExchange(&paths, Roles{})
+		switch {
+		case x.want == "":
+			expect.True(t, err == nil && len(e.names) == 32, "%s: %v", x.name, err)
+		default:
+			expect.True(t, err != nil && strings.Contains(err.Error(), x.want), "%s: %v", x.name, err)
+		}
 	}
 }
