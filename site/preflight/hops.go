@@ -66,8 +66,7 @@ var controlSize = unix.CmsgSpace(4)
 
 // sendTTL sets the TTL of the packets of a socket to a value known to the peer.
 func sendTTL(_, _ string, c syscall.RawConn) error {
-	return either(c, func(fd int) error { return unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_TTL, startTTL) },
-		func(fd int) error { return unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_UNICAST_HOPS, startTTL) })
+	return control(c, unix.IP_TTL, unix.IPV6_UNICAST_HOPS, startTTL)
 }
 
 // tellTTL makes the kernel report the TTL of every arriving packet.
@@ -76,18 +75,21 @@ func tellTTL(conn *net.UDPConn) error {
 	if err != nil {
 		return err
 	}
-	return either(c, func(fd int) error { return unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_RECVTTL, 1) },
-		func(fd int) error { return unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVHOPLIMIT, 1) })
+	return control(c, unix.IP_RECVTTL, unix.IPV6_RECVHOPLIMIT, 1)
 }
 
-// either sets an option of IPv4 or IPv6; a socket of IPv6 may accept both.
-func either(c syscall.RawConn, v4, v6 func(fd int) error) error {
-	var err4, err6 error
-	if err := c.Control(func(fd uintptr) { err4, err6 = v4(int(fd)), v6(int(fd)) }); err != nil {
-		return err
+func control(c syscall.RawConn, four, six, value int) (err error) {
+	if failed := c.Control(func(fd uintptr) { err = set(int(fd), four, six, value) }); failed != nil {
+		return failed
 	}
-	if err4 != nil && err6 != nil {
-		return errors.Join(err4, err6)
+	return err
+}
+
+// set sets an option of IPv4 or IPv6; a socket of IPv6 may accept both.
+func set(fd, four, six, value int) error {
+	err := unix.SetsockoptInt(fd, unix.IPPROTO_IP, four, value)
+	if six := unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, six, value); err != nil && six != nil {
+		return errors.Join(err, six)
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func (p *trail) socket(kind, port int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	err = errors.Join(tcp.OfPort(fd, p.family), p.set(fd, unix.IP_RECVERR, unix.IPV6_RECVERR, 1))
+	err = errors.Join(tcp.OfPort(fd, p.family), set(fd, unix.IP_RECVERR, unix.IPV6_RECVERR, 1))
 	if err == nil && p.From != "" {
 		var from unix.Sockaddr
 		if from, _, err = tcp.Sockaddr(net.JoinHostPort(p.From, strconv.Itoa(port))); err == nil {
@@ -118,14 +118,6 @@ func (p *trail) socket(kind, port int) (int, error) {
 		return 0, errors.Join(err, unix.Close(fd))
 	}
 	return fd, nil
-}
-
-// set sets an option of IP, of version 4 or 6.
-func (p *trail) set(fd, four, six, value int) error {
-	if p.family == unix.AF_INET6 {
-		return unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, six, value)
-	}
-	return unix.SetsockoptInt(fd, unix.IPPROTO_IP, four, value)
 }
 
 // socketNow is that of the question under way; stream reports whether it begins a connection.
@@ -148,7 +140,7 @@ func (p *trail) send() error {
 		}
 		_, _, _ = p.answer() // to the question before, when it came too late: it is none to this one
 	}
-	if err := p.set(fd, unix.IP_TTL, unix.IPV6_UNICAST_HOPS, p.ttl); err != nil {
+	if err := set(fd, unix.IP_TTL, unix.IPV6_UNICAST_HOPS, p.ttl); err != nil {
 		return err
 	}
 	if !stream {
