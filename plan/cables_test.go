@@ -106,7 +106,7 @@ func TestCablesJudged(t *testing.T) {
 		{"1.1.0", "over leaf0-spine1/1, which is dead", judge.DeadLink},
 		{"2.0.0", "through spine2; there are spine0..spine1", judge.NoSuchSpine},
 		{"-", "through no spine", judge.MissingSpine},
-		{"0.1", "one cable; a message is \"phase src dst spine.up.down\"", ""},
+		{"0.1", "one cable; a path is spine.up.down", ""},
 		{"0.1.x", "cable is not a number", ""},
 		{"0.1.200", "cable is larger than 127", ""},
 	} {

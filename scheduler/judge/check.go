@@ -96,7 +96,7 @@ func newJudge(f *File, o Options) *judge {
 
 func (j *judge) inTree() {
 	t, s := j.tree, j.Report.Servers
-	j.live, j.form, j.ports = j.opt.live(t), pathFormOf(t.Shape), t.FromServer(0)
+	j.live, j.form, j.ports = cmp.Or(j.opt.Live, t), pathFormOf(t.Shape), t.FromServer(0)
 	j.wires = make([]load, t.AllWires())
 	j.seats = slices.Repeat([]seat{{rank: -1}}, t.Leaves()*t.Ports())
 	for l := range t.Leaves() {

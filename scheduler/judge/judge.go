@@ -85,8 +85,6 @@ type Options struct {
 	Sizes []Size
 }
 
-func (o Options) live(t *topology.Tree) *topology.Tree { return cmp.Or(o.Live, t) }
-
 // An Offence is one fault of a plan. Numbers that do not apply are -1.
 type Offence struct {
 	Kind  Kind   `json:"kind"`

@@ -119,26 +119,26 @@ func TestOrderedDamage(t *testing.T) {
 func TestOrderedRefuses(t *testing.T) {
 	for _, tt := range []struct{ file, want string }{
 		{"# evbench plan 2\n", "no topology"},
-		{"# evbench plan 2\n# topology FT(3;2,2,2)\n0 4 1.x 0 1\n", "line 3: top is not a number"},
-		{"# evbench plan 2\n# topology PGFT(2;2,2;1,2;1,2)\n0 2 1.0 0 1\n", "line 3: one cable"},
+		{"# evbench plan 2\n# topology FT(3;2,2,2)\n0 4 1.x 0 1\n", `line 3: "0 4 1.x 0 1": top is not a number`},
+		{"# evbench plan 2\n# topology PGFT(2;2,2;1,2;1,2)\n0 2 1.0 0 1\n", `line 3: "0 2 1.0 0 1": one cable`},
 		{headOrdered + "# routing ftree\n", "line 4: routing \"ftree\""},
 		{headOrdered + "# phases 3\n", `line 4: unknown header "phases"`},
 		{headOrdered + "# time -1\n", `line 4: time "-1"`},
 		{headOrdered + "# bound 7\n", `line 4: bound "7"`},
 		{headOrdered + "# time 1\n# time 1\n", "line 5: header \"time\" a second time"},
-		{headOrdered + "0 1 - 0\n", "line 4: 4 columns"},
+		{headOrdered + "0 1 - 0\n", `line 4: "0 1 - 0": no bytes`},
 		{headOrdered + "# window 17\n", `line 4: window "17"`},
-		{headOrdered + "0 1 - 0 1 0 1\n", `line 4: exchange "1": must be a whole number, 0..0`},
-		{headOrdered + "0 1 - 0 1 0 0 0\n", "line 4: 8 columns"},
-		{headOrdered + "0 1 - 0 x\n", `line 4: bytes "x"`},
-		{headOrdered + "0 1 - 0 1 -\n", `line 4: offset "-"`},
+		{headOrdered + "0 1 - 0 1 0 1\n", `line 4: "0 1 - 0 1 0 1": exchange is larger than 0`},
+		{headOrdered + "0 1 - 0 1 0 0 0\n", `line 4: "0 1 - 0 1 0 0 0": more than 7 columns`},
+		{headOrdered + "0 1 - 0 x\n", "bytes is not a number"},
+		{headOrdered + "0 1 - 0 1 -\n", "offset is not a number"},
 		{headOrdered + "0 1 - 0 1\n# time 1\n", "line 5: \"# time 1\": header lines come before"},
 		{headOrdered + "0 1 - 0 9007199254740992\n0 1 - 0 1\n", "line 5: bytes and offsets add up"},
 	} {
 		expect.Error(t, expect.Err(judge.Read(strings.NewReader(tt.file))), tt.want)
 	}
 	// What fits is reckoned in bytes: a piece takes more than a message of version 1 does.
-	expect.Error(t, expect.Err(judge.ReadWithin(strings.NewReader(fiveCycle), 4*judge.PieceBytes-1)), "line 9: more than 3 pieces")
+	expect.Error(t, expect.Err(judge.ReadWithin(strings.NewReader(fiveCycle), 4*judge.PieceBytes-1)), "line 9: more than 3 rows")
 }
 
 // FuzzOrdered: whatever the bytes, Read does not panic, and Check judges all

@@ -81,8 +81,8 @@ func TestReadErrors(t *testing.T) {
 		{"no value", head + "# down\n", `line 3: header "down" has no value`},
 		{"no key", head + "#\n", "line 3: a header line without a key"},
 		{"late header", head + "0 0 1 -\n# phases 3\n", `line 4: "# phases 3": header lines come before the first message`},
-		{"three columns", head + "0 0 1\n", `line 3: "0 0 1": no spine; a message is "phase src dst spine"`},
-		{"five columns", head + "0 0 1 - 4\n", "line 3: \"0 0 1 - 4\": more than four columns"},
+		{"three columns", head + "0 0 1\n", `line 3: "0 0 1": no path; a row is "phase src dst spine"`},
+		{"five columns", head + "0 0 1 - 4\n", "line 3: \"0 0 1 - 4\": more than 4 columns"},
 		{"word", head + "0 0 1 -\n0 a 1 -\n", `line 4: "0 a 1 -": src is not a number`},
 		{"negative", head + "-1 0 1 -\n", "phase is not a number"},
 		{"dash for dst", head + "0 0 - -\n", "dst is not a number"},
@@ -96,7 +96,7 @@ func TestReadErrors(t *testing.T) {
 		{"no plane before the dot", head3 + "0 0 4 .1\n", "spine is not a number"},
 		{"top without plane", head3 + "0 0 4 -.1\n", "spine is not a number"},
 		{"top too large", head3 + "0 0 4 1.32768\n", "top is larger than 32767"},
-		{"three levels, three columns", head3 + "0 0 4\n", `no spine; a message is "phase src dst plane.top", without .top inside a pod`},
+		{"three levels, three columns", head3 + "0 0 4\n", `no path; a row is "phase src dst plane.top, without .top inside a pod"`},
 		{"spines of three levels", head3 + "# spines 2\n", "line 3: a tree of three levels states its planes in the topology: PGFT(3;"},
 		{"fill of three levels", head3 + "# fill 2,2\n", "line 3: fill names 2 leaves, the tree has 4"},
 		{"down of three levels", head3 + "# down pod2-spine0-top0\n", `line 3: no link "pod2-spine0-top0"`},
@@ -124,7 +124,7 @@ func TestReadErrors(t *testing.T) {
 }
 
 func TestReadWithin(t *testing.T) {
-	expect.Error(t, expect.Err(judge.ReadWithin(strings.NewReader(head+"0 0 1 -\n0 1 2 0\n0 2 3 -\n"), 2*judge.MessageBytes)), "more than 2 messages: there is no space")
+	expect.Error(t, expect.Err(judge.ReadWithin(strings.NewReader(head+"0 0 1 -\n0 1 2 0\n0 2 3 -\n"), 2*judge.MessageBytes)), "more than 2 rows: there is no space")
 }
 
 func zip(t testing.TB, text string) []byte {
@@ -209,7 +209,7 @@ func TestReadErrorsFarIn(t *testing.T) {
 	d := shift(t, 8, 8)
 	lines := strings.SplitAfter(d.text(), "\n")
 	lines[4000] = "1 2 3\n"
-	if _, err := judge.Read(strings.NewReader(strings.Join(lines, ""))); err == nil || !strings.HasPrefix(err.Error(), `line 4001: "1 2 3": no spine`) {
+	if _, err := judge.Read(strings.NewReader(strings.Join(lines, ""))); err == nil || !strings.HasPrefix(err.Error(), `line 4001: "1 2 3": no path`) {
 		t.Error(err)
 	}
 }

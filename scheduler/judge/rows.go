@@ -2,25 +2,13 @@ package judge
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"evbench/topology"
 )
-
-// columns name the numbers of a message.
-var columns = [6]string{"phase", "src", "dst", "spine", "top", "cable"}
-
-const cableColumn = 5
-
-func limitOf(column int) int32 {
-	switch {
-	case column == cableColumn:
-		return maxCable
-	case column >= 3:
-		return maxSpine
-	}
-	return maxNumber
-}
 
 // A pathForm is how a row names a path.
 type pathForm int
@@ -52,95 +40,21 @@ func (f *File) Top(m *Message) int {
 }
 
 func (f pathForm) String() string {
-	return [...]string{
-		"\"phase src dst spine\"", "\"phase src dst plane.top\", without .top inside a pod", "\"phase src dst spine.up.down\", cables by number",
-		"\"phase src dst -\"", "\"phase src dst port\"",
-	}[f]
+	return [...]string{"spine", "plane.top, without .top inside a pod", "spine.up.down, cables by number", "-", "port"}[f]
 }
 
 // row reads a line. It has no blanks at its ends.
 func (r *reader) row(line []byte) error {
-	fields := bytes.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' || r == '\r' })
-	if r.file.sized {
-		return r.piece(fields)
-	}
-	m, err := parseMessage(fields, r.path)
+	p, err := r.parse(bytes.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' || r == '\r' }))
 	if err != nil {
 		return fmt.Errorf("%q: %w", shorten(line), err)
 	}
-	if err := r.full(len(r.file.Messages)); err != nil {
+	if err := r.full(len(r.file.Messages) + len(r.file.Pieces)); err != nil {
 		return err
 	}
-	r.file.add(m)
-	return nil
-}
-
-// full says why a file may have no more rows than it has; nil: it may.
-func (r *reader) full(rows int) error {
-	switch n := r.file.Servers(); {
-	case rows < r.limit:
+	if !r.file.sized {
+		r.file.add(p.Message)
 		return nil
-	case r.limit == r.room:
-		return fmt.Errorf("more than %d messages: there is no space for more", r.limit)
-	default:
-		return fmt.Errorf("more than %d messages; all pairs of %d servers are %d", r.limit, n, pairs(n))
-	}
-}
-
-func parseMessage(fields [][]byte, form pathForm) (m Message, err error) {
-	var v [3]int32
-	for c := range 4 {
-		if c == len(fields) {
-			return m, fmt.Errorf("no %s; a message is %s", columns[c], form)
-		}
-		if c == 3 {
-			m.Spine, m.Top, err = parsePath(fields[c], form)
-		} else {
-			v[c], err = parseNumber(fields[c], c)
-		}
-		if err != nil {
-			return m, err
-		}
-	}
-	if len(fields) > 4 {
-		return m, fmt.Errorf("more than four columns; a message is %s", form)
-	}
-	return Message{v[0], v[1], v[2], m.Spine, m.Top}, nil
-}
-
-// piece reads a row with a start and bytes. What follows bytes may be left out.
-func (r *reader) piece(fields [][]byte) (err error) {
-	names := r.form.started
-	least := len(names)
-	for least > 0 && names[least-1] != "bytes" {
-		least--
-	}
-	if len(fields) < least || len(fields) > len(names) {
-		return fmt.Errorf("%d columns; a row is %q, of which the last %d may be left out", len(fields), names, len(names)-least)
-	}
-	p := Piece{Message: Message{Spine: NoSpine, Top: NoTop}}
-	for i, f := range fields {
-		if names[i] == "path" {
-			if p.Spine, p.Top, err = parsePath(f, r.path); err != nil {
-				return err
-			}
-			continue
-		}
-		most := int64(maxTime)
-		switch names[i] {
-		case "src", "dst":
-			most = maxNumber
-		case "exchange":
-			most = int64(r.file.Window) - 1
-		}
-		n, ok := count(string(f))
-		if !ok || n > most {
-			return fmt.Errorf("%s %q: must be a whole number, 0..%d", names[i], shorten(f), most)
-		}
-		p.set(names[i], n)
-	}
-	if len(r.file.Pieces) >= r.limit {
-		return fmt.Errorf("more than %d pieces: there is no space for more", r.limit)
 	}
 	if p.Bytes+p.Offset > maxTime-r.sum {
 		return fmt.Errorf("bytes and offsets add up to more than %d", int64(maxTime))
@@ -148,6 +62,52 @@ func (r *reader) piece(fields [][]byte) (err error) {
 	r.sum += p.Bytes + p.Offset
 	r.file.Pieces = append(r.file.Pieces, p)
 	return nil
+}
+
+// parse reads the columns of a row. What follows bytes may be left out.
+func (r *reader) parse(fields [][]byte) (p Piece, err error) {
+	names := r.form.phased
+	if r.file.sized {
+		names = r.form.started
+	}
+	if len(fields) > len(names) || len(fields) < cmp.Or(1+slices.Index(names, "bytes"), len(names)) {
+		row := strings.Replace(strings.Join(names, " "), "path", r.path.String(), 1)
+		if len(fields) > len(names) {
+			return p, fmt.Errorf("more than %d columns; a row is %q", len(names), row)
+		}
+		return p, fmt.Errorf("no %s; a row is %q", names[len(fields)], row)
+	}
+	p.Spine, p.Top = NoSpine, NoTop
+	for i, f := range fields {
+		n := int64(0)
+		switch names[i] {
+		case "path":
+			p.Spine, p.Top, err = parsePath(f, r.path)
+		case "phase", "src", "dst":
+			n, err = number(names[i], f, maxNumber)
+		case "exchange":
+			n, err = number(names[i], f, int64(r.file.Window)-1)
+		default:
+			n, err = number(names[i], f, maxTime)
+		}
+		if err != nil {
+			return p, err
+		}
+		p.set(names[i], n)
+	}
+	return p, nil
+}
+
+// full says why a file may have no more rows than it has; nil: it may.
+func (r *reader) full(rows int) error {
+	switch n := r.file.Servers(); {
+	case rows < r.limit:
+		return nil
+	case r.file.sized || r.limit == r.room:
+		return fmt.Errorf("more than %d rows: there is no space for more", r.limit)
+	default:
+		return fmt.Errorf("more than %d messages; all pairs of %d servers are %d", r.limit, n, pairs(n))
+	}
 }
 
 func (p *Piece) set(column string, n int64) {
@@ -162,7 +122,7 @@ func (p *Piece) set(column string, n int64) {
 		p.Bytes = n
 	case "offset":
 		p.Offset = n
-	case "exchange":
+	case "phase", "exchange":
 		p.Phase = int32(n)
 	}
 }
@@ -176,51 +136,51 @@ func parsePath(field []byte, form pathForm) (spine, top int16, err error) {
 	case noForm:
 		return 0, 0, fmt.Errorf("path %q: over tables it is -", shorten(field))
 	case portForm:
-		n, ok := count(string(field))
-		if !ok || n < 1 || n > maxPort {
-			return 0, 0, fmt.Errorf("path %q: write a source port, 1..%d, or -", shorten(field), maxPort)
+		n, err := number("port", field, maxPort)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("port 0: write a source port, 1..%d, or -", maxPort)
 		}
-		return int16(uint16(n)), 0, nil
+		return int16(uint16(n)), 0, err
 	}
-	above := int32(NoTop)
-	if plane, rest, ok := bytes.Cut(field, []byte(".")); ok && form != spineForm {
-		if above, err = parseRest(rest, form); err != nil {
-			return 0, 0, err
-		}
-		field = plane
+	plane, rest, more := bytes.Cut(field, []byte("."))
+	if form == spineForm {
+		plane, more = field, false
 	}
-	k, err := parseNumber(field, 3)
-	return int16(k), int16(above), err
+	k, err := number("spine", plane, maxSpine)
+	above := int16(NoTop)
+	if err == nil && more {
+		above, err = parseRest(rest, form)
+	}
+	return int16(k), above, err
 }
 
 // parseRest reads the part after a spine: a top switch, or two cables.
-func parseRest(text []byte, form pathForm) (int32, error) {
+func parseRest(text []byte, form pathForm) (int16, error) {
 	if form == topForm {
-		return parseNumber(text, 4)
+		n, err := number("top", text, maxSpine)
+		return int16(n), err
 	}
 	first, second, ok := bytes.Cut(text, []byte("."))
 	if !ok {
-		return 0, fmt.Errorf("one cable; a message is %s", form)
+		return 0, fmt.Errorf("one cable; a path is %s", form)
 	}
-	up, err := parseNumber(first, cableColumn)
-	if err != nil {
-		return 0, err
-	}
-	down, err := parseNumber(second, cableColumn)
-	return int32(topOf(int(up), int(down))), err
+	up, err := number("cable", first, maxCable)
+	down, other := number("cable", second, maxCable)
+	return topOf(int(up), int(down)), cmp.Or(err, other)
 }
 
-func parseNumber(field []byte, column int) (n int32, err error) {
+// number reads a whole number of a column.
+func number(column string, field []byte, most int64) (n int64, err error) {
 	for _, d := range field {
 		if d-'0' >= 10 {
-			return 0, fmt.Errorf("%s is not a number", columns[column])
+			return 0, fmt.Errorf("%s is not a number", column)
 		}
-		if n = n*10 + int32(d-'0'); n > limitOf(column) {
-			return 0, fmt.Errorf("%s is larger than %d", columns[column], limitOf(column))
+		if n = n*10 + int64(d-'0'); n > most {
+			return 0, fmt.Errorf("%s is larger than %d", column, most)
 		}
 	}
 	if len(field) == 0 {
-		return 0, fmt.Errorf("%s is not a number", columns[column])
+		return 0, fmt.Errorf("%s is not a number", column)
 	}
 	return n, nil
 }

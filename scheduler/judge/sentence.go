@@ -82,13 +82,11 @@ func (j *judge) needless(i int32, src, dst seat) {
 	if src.leaf == dst.leaf {
 		why = fmt.Sprintf("both sit on leaf%d", src.leaf)
 	}
-	switch what, n := "spine", m.Spine; {
-	case n == NoSpine:
+	what, n := "spine", m.Spine
+	if n == NoSpine {
 		what, n = "top", m.Top
-		fallthrough
-	default:
-		j.message(NeedlessSpine, i, "server%d to server%d names %s%d, but %s", m.Src, m.Dst, what, n, why)
 	}
+	j.message(NeedlessSpine, i, "server%d to server%d names %s%d, but %s", m.Src, m.Dst, what, n, why)
 }
 
 // missing reports the ordered pairs that never met. It looks only for as many as are kept.

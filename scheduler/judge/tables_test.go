@@ -128,13 +128,13 @@ func TestRefuses(t *testing.T) {
 		{"# tables", "# path-bits 0,1,2,3,4,128\n# tables", `path-bits: "128" is no number from 0 to 127`},
 		{"# tables", "# path-bits 0,1\n# tables", "path-bits: 2 for 6 hosts"},
 		{"\n0 0 ", "\n0 zero ", "src is not a number"},
-		{"\n0 0 ", "\n0 0 7 ", `path "1": over tables it is -`},
+		{"\n0 0 1 -", "\n0 0 1 7", `path "7": over tables it is -`},
 	} {
 		_, err := judge.Read(strings.NewReader(strings.Replace(plan, tt.old, tt.new, 1)))
 		expect.Error(t, err, tt.want)
 	}
 	_, err := judge.ReadWithin(strings.NewReader(plan), 10*judge.MessageBytes)
-	expect.Error(t, err, "more than 10 messages")
+	expect.Error(t, err, "more than 10 rows")
 }
 
 // TestSizes: what is wrong with a plan of fragments that differ in size.
@@ -188,10 +188,10 @@ func TestSizes(t *testing.T) {
 		expect.True(t, !r.Valid && found, "%s: %+v, want %s", tt.name, r, tt.kind)
 	}
 	for _, tt := range []struct{ old, new, want string }{
-		{"# sizes ", "# x-sizes ", "more than four columns"},
-		{last, words[0] + " 0 1 - -", `bytes "-"`},
-		{last, words[0] + " 0 1 - 1e3", `bytes "1e3"`},
-		{last, words[0] + " 0 99999999 - 1", `dst "99999999"`},
+		{"# sizes ", "# x-sizes ", "more than 4 columns"},
+		{last, words[0] + " 0 1 - -", "bytes is not a number"},
+		{last, words[0] + " 0 1 - 1e3", "bytes is not a number"},
+		{last, words[0] + " 0 99999999 - 1", "dst is larger than 16777216"},
 	} {
 		_, err := judge.Read(strings.NewReader(strings.Replace(file.String(), tt.old, tt.new, 1)))
 		expect.Error(t, err, tt.want)
