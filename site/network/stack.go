@@ -57,8 +57,8 @@ type stacker struct {
 
 // stacked returns the tree of three levels as they were built.
 func stacked(n *Network, rate float64) (*Places, error) {
-	f := &finder{n: n, near: n.neighbours(), level: make([]int, n.Switches()), pods: newForest(n.Switches())}
-	if err := f.levels(); err != nil {
+	f, err := newFinder(n)
+	if err != nil {
 		return nil, err
 	}
 	if !f.tall {

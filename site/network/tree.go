@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/topology"
 )
 
@@ -102,17 +103,20 @@ func beside(n *Network, level map[Node]int, v Node, of int) int {
 type finder struct {
 	n     *Network
 	near  neighbours
-	level []int   // 1 leaves, 2 spines or the switches of pods, 3 top switches
-	pods  forest  // of leaves and the switches above
-	tall  bool    // three levels
-	leaf  []int   // of three levels: leaves, by pod
-	place []int   // the switches of pods, by pod and plane
-	tops  [][]int // by plane
+	level []int  // 1 leaves, 2 spines or the switches of pods, 3 top switches
+	pods  forest // of leaves and the switches above
+	tall  bool   // three levels
+}
+
+// newFinder returns a finder that knows the levels.
+func newFinder(n *Network) (*finder, error) {
+	f := &finder{n: n, near: n.neighbours(), level: make([]int, n.Switches()), pods: newForest(n.Switches())}
+	return f, f.levels()
 }
 
 func found(n *Network) (*outline, error) {
-	f := &finder{n: n, near: n.neighbours(), level: make([]int, n.Switches()), pods: newForest(n.Switches())}
-	if err := f.levels(); err != nil {
+	f, err := newFinder(n)
+	if err != nil {
 		return nil, err
 	}
 	o := &outline{Options: topology.Options{Leaves: len(f.of(1)), Spines: len(f.of(2))}}
@@ -121,10 +125,9 @@ func found(n *Network) (*outline, error) {
 	case o.Leaves == 0 || o.Spines == 0:
 		return nil, fmt.Errorf("not a tree: there are no switches above those with hosts")
 	case f.tall:
-		if err := f.three(&o.Options); err != nil {
+		if order, err = f.three(&o.Options); err != nil {
 			return nil, err
 		}
-		order = slices.Concat(f.leaf, f.place, f.upper())
 	}
 	for _, i := range order {
 		o.nodes = append(o.nodes, n.Switch(i))
@@ -214,98 +217,33 @@ func (f *finder) layered() error {
 	return nil
 }
 
-// three finds pods and planes. All pods have equally many leaves and a switch in each plane, and
-// all planes equally many top switches.
-func (f *finder) three(o *topology.Options) error {
-	var roots []Node
-	leaves := map[Node][]int{}
-	for _, i := range f.of(1) {
-		r := f.pods.root(Node(i))
-		if leaves[r] == nil {
-			roots = append(roots, r)
-		}
-		leaves[r] = append(leaves[r], i)
+// three finds pods and planes, and returns leaves by pod, the switches of pods by pod and plane, and top switches by their place
+// in a plane. All pods have equally many leaves and a switch in each plane, and all planes equally many top switches of
+// their own.
+func (f *finder) three(o *topology.Options) (order []int, err error) {
+	s := &stacker{Places: &Places{stack: &stack{}}, f: f}
+	s.findPods()
+	s.findPlanes()
+	if s.stack.notes != nil {
+		return nil, fmt.Errorf("not a tree of three levels: %s", s.stack.notes[0])
 	}
-	for _, r := range roots {
-		f.leaf = append(f.leaf, leaves[r]...)
-		if a, b := leaves[roots[0]], leaves[r]; len(a) != len(b) {
-			return fmt.Errorf("not a tree of three levels: the pod of %s has %d leaves and that of %s has %d", f.name(a[0]), len(a), f.name(b[0]), len(b))
-		}
-	}
-	o.Pods = len(roots)
-	return f.planes(o, roots)
-}
-
-// planes finds the planes: a plane is top switches and switches of pods that cables join. A switch
-// whose cables up are all dead is in the one plane that its pod lacks.
-func (f *finder) planes(o *topology.Options, pods []Node) error {
-	joined, number := newForest(f.n.Switches()), map[Node]int{}
-	for _, i := range f.of(3) {
-		for _, j := range f.near.of(i) {
-			joined.join(Node(i), Node(j))
-		}
-	}
-	for _, i := range slices.Concat(f.of(2), f.of(3)) { // those of top switches, in the order of the switches below
-		if r := joined.root(Node(i)); f.level[i] == 3 || slices.ContainsFunc(f.near.of(i), func(j int32) bool { return f.level[j] == 3 }) {
-			if _, ok := number[r]; !ok {
-				number[r] = len(number)
-			}
-		}
-	}
-	o.Spines = len(number)
-	f.tops = make([][]int, o.Spines)
-	for _, i := range f.of(3) {
-		k := number[joined.root(Node(i))]
-		f.tops[k] = append(f.tops[k], i)
-	}
-	o.Tops = len(f.tops[0])
-	for _, tops := range f.tops {
-		if len(tops) != o.Tops {
-			return fmt.Errorf("not a tree of three levels: %s is one of %d top switches of a plane and %s one of %d", f.name(f.tops[0][0]), o.Tops, f.name(tops[0]), len(tops))
-		}
-	}
-	return f.places(pods, func(i int) int {
-		if k, ok := number[joined.root(Node(i))]; ok {
-			return k
-		}
-		return -1
-	})
-}
-
-// places puts the switches of pods into their planes; those without one fill the gaps last.
-func (f *finder) places(pods []Node, plane func(i int) int) error {
-	f.place = slices.Repeat([]int{-1}, len(pods)*len(f.tops))
-	order := f.of(2)
-	slices.SortStableFunc(order, func(a, b int) int { return min(plane(b), 0) - min(plane(a), 0) })
-	for _, i := range order {
-		pod, k := slices.Index(pods, f.pods.root(Node(i))), plane(i)
-		own := f.place[pod*len(f.tops) : (pod+1)*len(f.tops)]
-		if k < 0 {
-			k = slices.Index(own, -1)
-		}
+	first := s.planes[0]
+	for k, x := range s.planes {
+		twin := slices.IndexFunc(s.planes, func(y *plane) bool { return y.group == x.group })
 		switch {
-		case k < 0:
-			return fmt.Errorf("not a tree of three levels: %s has no cable to a top switch, and its pod has a switch in each of %d planes", f.name(i), len(f.tops))
-		case own[k] >= 0:
-			return fmt.Errorf("not a tree of three levels: %s and %s are in one pod, and cables join both with %s's plane", f.name(own[k]), f.name(i), f.name(f.tops[k][0]))
-		}
-		own[k] = i
-	}
-	for at, i := range f.place {
-		if i < 0 {
-			leaf := f.leaf[at/len(f.tops)*len(f.leaf)/len(pods)]
-			return fmt.Errorf("not a tree of three levels: no switch joins the pod of %s with the plane of %s", f.name(leaf), f.name(f.tops[at%len(f.tops)][0]))
+		case twin < k:
+			return nil, fmt.Errorf("not a tree of three levels: %s and %s are in one pod, and cables join both with the same top switches", f.name(s.planes[twin].middle[0]), f.name(x.middle[0]))
+		case len(x.tops) != len(first.tops):
+			return nil, fmt.Errorf("not a tree of three levels: %s is below %d top switches and %s below %d", f.name(first.middle[0]), len(first.tops), f.name(x.middle[0]), len(x.tops))
 		}
 	}
-	return nil
-}
-
-// upper are the top switches in the order of paths.
-func (f *finder) upper() (out []int) {
-	for top := range f.tops[0] {
-		for _, plane := range f.tops {
-			out = append(out, plane[top])
-		}
+	o.Pods, o.Spines, o.Tops = len(s.pods), len(s.planes), len(first.tops)
+	order = slices.Concat(s.pods...)
+	for q := range s.pods {
+		order = append(order, lists.Map(s.planes, func(x *plane) int { return x.middle[q] })...)
 	}
-	return out
+	for top := range first.tops {
+		order = append(order, lists.Map(s.planes, func(x *plane) int { return x.tops[top] })...)
+	}
+	return order, nil
 }
