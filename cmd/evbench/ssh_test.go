@@ -1,15 +1,19 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"evbench/site/node"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 const sshScenario = `
@@ -312,4 +316,31 @@ func TestHostCheckBySSH(t *testing.T) {
 	c.scenario("node[001-002],node001,node002", "1s")
 	code, out, said = output(t, c.dir, "host", "--check", "--json", "ssh.yaml")
 	expect.True(t, code == exitDone && strings.Contains(out, `"schema":"evbench/nodes/1"`) && strings.Count(out, `"cores":`) == 2, "ended with %d:\n%s%s", code, out, said)
+}
+
+// Of hosts by a list, the one with another MTU and the one that does not answer come first. One with another version's binary gets this one.
+func TestHostCheckOddBySSH(t *testing.T) {
+	t.Parallel()
+	need.Programs(t, "lab", "ip", "unshare")
+	c := newCluster(t)
+	check := func(args ...string) (string, string) {
+		code, out, said := output(t, c.dir, append([]string{"host", "--check", "--config", c.ssh.Config, "--hosts", "box[001-004]," + closedHost}, args...)...)
+		expect.MustTrue(t, code == exitDone, "ended with %d:\n%s%s", code, out, said)
+		return out, said
+	}
+	out, said := check()
+	expect.Contains(t, said, "copying evbench: 1 host\n")
+	expect.True(t, strings.HasPrefix(out, "BAD: closed001: ssh: connect to host … port 1: Connection refused"), "%s", out)
+	expect.Contains(t, out, "box004: eth0 MTU 1500, the other 3 have 9000")
+	binaries := expect.Value(filepath.Glob(c.ssh.path(".evbench/evbench-*")))(t)
+	expect.MustTrue(t, len(binaries) == 1, "on the hosts: %v", binaries)
+	write(t, filepath.Dir(binaries[0]), filepath.Base(binaries[0]), "#!/bin/sh\necho another version\n")
+	out, said = check("--json")
+	expect.Contains(t, said, "copying evbench: 1 host\n")
+	var found struct {
+		Hosts []node.Host `json:"hosts"`
+	}
+	expect.Must(t, json.Unmarshal([]byte(out), &found))
+	first := func(a, b node.Host) int { return min(1, len(b.Odd)) - min(1, len(a.Odd)) }
+	expect.True(t, len(found.Hosts) == 5 && slices.IsSortedFunc(found.Hosts, first), "odd hosts are not first: %s", out)
 }

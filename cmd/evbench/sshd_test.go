@@ -51,6 +51,13 @@ const closedHost = "closed001"
 // silentHost is a host that takes a connection and never says a word.
 const silentHost = "silent001"
 
+// Boxes are hosts with an adapter of their own, eth0 at their address, in namespaces that last as long as a command does. That
+// of the last has another MTU.
+var boxes = []string{"box001", "box002", "box003", "box004"}
+
+// boxAddr returns the address of the i-th box.
+func boxAddr(i int) string { return sshAddr(sshHosts + i) }
+
 // startSSHD runs sshd until the test ends, which needs it.
 func startSSHD(t *testing.T) *sshServer {
 	t.Helper()
@@ -134,6 +141,16 @@ func (s *sshServer) write(t *testing.T) {
 		fmt.Fprintf(&server, "ListenAddress %s\n", sshAddr(i))
 		fmt.Fprintf(&client, "Host %s\n  HostName %s\n", host, sshAddr(i))
 	}
+	var at []string
+	for i, box := range boxes {
+		at = append(at, boxAddr(i))
+		fmt.Fprintf(&server, "ListenAddress %s\n", boxAddr(i))
+		fmt.Fprintf(&client, "Host %s\n  HostName %s\n", box, boxAddr(i))
+	}
+	write(t, s.dir, "box", `cd "${0%/*}" && set -- $SSH_CONNECTION
+mtu=9000; [ "$3" != `+boxAddr(len(boxes)-1)+` ] || mtu=1500
+exec unshare -rn sh -c "ip link add eth0 mtu $mtu type veth peer name far && ip addr add $3 dev eth0 && ip link set eth0 up && $SSH_ORIGINAL_COMMAND"
+`)
 	// In a shell within a shell bash does not read .bashrc, which may start programs for each command.
 	fmt.Fprintf(&server, `HostKey %s
 AuthorizedKeysFile %s
@@ -148,7 +165,9 @@ MaxStartups 500
 MaxSessions 500
 PrintMotd no
 SetEnv SHLVL=1
-`, s.path("host_key"), s.path("authorized_keys"))
+Match LocalAddress %s
+ForceCommand sh %s
+`, s.path("host_key"), s.path("authorized_keys"), strings.Join(at, ","), s.path("box"))
 	// Port 1 of loopback is nobody's.
 	fmt.Fprintf(&client, `Host %s
   HostName 127.0.0.1
@@ -207,7 +226,7 @@ func (s *sshServer) run(t *testing.T, sshd string) bool {
 
 // follow keeps what sshd says, and tells once whether it listens everywhere.
 func (s *sshServer) follow(lines *bufio.Scanner, listens chan<- bool) {
-	left := sshHosts
+	left := sshHosts + len(boxes)
 	for lines.Scan() {
 		fmt.Fprintln(&s.log, lines.Text())
 		switch {
