@@ -18,7 +18,7 @@ import (
 )
 
 // traced reads a run and its trace, of one case or all.
-func traced(c *cli.Context) (store.Loaded, []*trace.Slice, error) {
+func traced(c *cli.Context, must bool) (store.Loaded, []*trace.Slice, error) {
 	name, only := c.Args().First(), c.String("case")
 	run, err := stored.Load(name)
 	if err != nil {
@@ -35,6 +35,8 @@ func traced(c *cli.Context) (store.Loaded, []*trace.Slice, error) {
 		}
 	})
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && !must:
+		return run, nil, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return run, nil, usagef("%s has no %s: the run was not traced; run it with --trace, or with trace: on in its scenario", name, "trace.csv")
 	case err != nil:
@@ -46,7 +48,7 @@ func traced(c *cli.Context) (store.Loaded, []*trace.Slice, error) {
 }
 
 func traceAction(c *cli.Context) error {
-	run, all, err := traced(c)
+	run, all, err := traced(c, true)
 	if err != nil {
 		return err
 	}

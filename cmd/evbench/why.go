@@ -15,7 +15,7 @@ import (
 )
 
 func whyAction(c *cli.Context) error {
-	run, all, err := traced(c)
+	run, all, err := traced(c, false)
 	if err != nil {
 		return err
 	}
@@ -25,6 +25,9 @@ func whyAction(c *cli.Context) error {
 	}
 	var whys []*trace.Why
 	for _, x := range run.Run.Summary.Cases {
+		if all == nil && (!c.IsSet("case") || x.Name == c.String("case")) {
+			whys = append(whys, trace.Untraced(x, predicted[x.Name], run.Run.Summary.Culprits(x) != ""))
+		}
 		if !slices.ContainsFunc(all, func(s *trace.Slice) bool { return s.Case == x.Name }) {
 			continue
 		}

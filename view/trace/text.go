@@ -48,6 +48,8 @@ func (w *Why) cause() string {
 	switch {
 	case len(w.Causes) > 0:
 		return w.slow()
+	case w.untraced:
+		return "nobody stands out; a trace shows where (run --trace)"
 	case w.of.Mode != modes.Sync:
 		return "nobody stands out; without phases messages wait for each other, which a plan (schedule: fors) avoids"
 	case w.Barriers > w.Transfers:
@@ -58,7 +60,7 @@ func (w *Why) cause() string {
 
 // slow says who is slow.
 func (w *Why) slow() string {
-	return show.And(lists.Map(w.Causes, func(c attribution.Cause) string { return c.Text(0) }))
+	return show.And(lists.Map(w.Causes, func(c attribution.Cause) string { return c.Text(w.of.MeasuredSec) }))
 }
 
 func writeText(out io.Writer, cases []*Why) error {
@@ -74,6 +76,10 @@ func writeText(out io.Writer, cases []*Why) error {
 }
 
 func (w *Why) writeText(to *bytes.Buffer) {
+	if w.untraced {
+		w.short(to)
+		return
+	}
 	w.sentences(to, w.of)
 	if len(w.Phases) > 0 {
 		rows := [][]string{{"phase", "took", "predicted", "barrier", "more", "last to come"}}
@@ -88,9 +94,28 @@ func (w *Why) writeText(to *bytes.Buffer) {
 	w.pairs(to, w.of)
 }
 
-func (w *Why) sentences(to *bytes.Buffer, c results.Case) {
+// took says how long an exchange took.
+func (w *Why) took(to *bytes.Buffer) {
 	longer := w.Measured - w.Predicted
 	fmt.Fprintf(to, "%s: an exchange took %s, %s were predicted: %s (%+.1f %%).\n", w.Case, ms(w.Measured), ms(w.Predicted), more(longer), 100*longer/w.Predicted)
+}
+
+// short is what is known without a trace.
+func (w *Why) short(to *bytes.Buffer) {
+	if w.Predicted > 0 {
+		w.took(to)
+	} else {
+		fmt.Fprintf(to, "%s: without a link rate nothing was predicted.\n", w.Case)
+	}
+	who := "Nobody stands out"
+	if len(w.Causes) > 0 {
+		who = w.slow()
+	}
+	fmt.Fprintf(to, "%s. Which messages took longer, and what they waited for, only a trace shows: run --trace, or trace: on.\n", who)
+}
+
+func (w *Why) sentences(to *bytes.Buffer, c results.Case) {
+	w.took(to)
 	switch {
 	case c.Mode == modes.Sync:
 		fmt.Fprintf(to, "Of the difference, barriers are %s, transfers %s.\n", more(w.Barriers), more(w.Transfers))

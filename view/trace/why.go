@@ -22,8 +22,9 @@ import (
 // per exchange. Without phases an exchange is an event of a server.
 type Why struct {
 	of        results.Case
+	untraced  bool    // all but Predicted, Measured and Causes is not known
 	Case      string  `json:"case"`
-	Slices    int     `json:"slices"`    // traced
+	Slices    int     `json:"slices"`    // traced; 0: none was
 	Exchanges int     `json:"exchanges"` // complete in the trace
 	Servers   int     `json:"servers"`
 	Predicted float64 `json:"predicted_s"` // an exchange, by the load of the busiest link
@@ -124,6 +125,19 @@ func mean(of []float64) float64 {
 type measures map[way][]float64
 
 func (all measures) add(w way, sec float64) { all[w] = append(all[w], sec) }
+
+// Untraced is what a case says without a trace: how long its exchanges took, and who is slow where its run can vouch for that.
+func Untraced(c results.Case, efficiency float64, vouched bool) *Why {
+	w := &Why{of: c, untraced: true, Case: c.Name, Pairs: []PairCost{}}
+	if vouched {
+		w.Causes = c.Causes
+	}
+	if efficiency > 0 && c.EventsPerSec.Mean > 0 {
+		w.Measured = 1 / c.EventsPerSec.Mean
+		w.Predicted = w.Measured * c.MeasuredEfficiency / efficiency
+	}
+	return w
+}
 
 // Explain compares the trace of a case with its prediction. c is its summary, efficiency the
 // predicted one, p its plan; without phases p may be nil: links are then not known. For an ordered
