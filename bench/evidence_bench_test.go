@@ -46,7 +46,7 @@ func BenchmarkEvidence(b *testing.B) {
 			s, planned := read(b, fmt.Sprintf("topology: FT(2;4,2)\nfabric: {kind: hosts}\nevent: {fragment: %s}\nduration: 500ms\nrounds: 1\ncontrol: off\ncases: [{schedule: linear-shift}]\n", size))
 			rate := func(pairs bool) float64 {
 				f := loopback{&inProcess{}}
-				sum, err := bench.Run(b.Context(), bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(&memory{keeps: results.Keeps{Pairs: pairs}})},
+				sum, err := bench.Run(b.Context(), bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(&memory{keeps: results.Keeps{Pairs: pairs, Courses: pairs}})},
 					bench.Options{Listener: f.listen(), Token: "secret"})
 				expect.Must(b, err)
 				return sum.Cases[0].EventsPerSec.Mean

@@ -215,7 +215,7 @@ func (r *runner) controllerCase(m *measured) (controller.Case, error) {
 	c := controller.Case{Case: wire.Case{
 		Setting: m.Setting, Common: r.s.Common, Repeat: m.repeat, Epoch: m.Plan.Epoch,
 		Fragment: int(r.s.Event.Fragment), Sizes: r.s.Sizes(m.Case), Readers: roles.Readers, Builders: roles.Builders,
-		Pairs: r.pairs, Trace: r.spans(m), Back: m.Plan.Tree.BackPaths(), Ports: m.Plan.Ports() != nil,
+		Pairs: r.pairs, Course: r.pairs && r.sink.Keeps().Courses && r.s.Tree.Servers() <= maxPairsRounds, Trace: r.spans(m), Back: m.Plan.Tree.BackPaths(), Ports: m.Plan.Ports() != nil,
 	}}
 	c.Barrier = barrier.FormOf(m.Barrier, r.own)
 	c.Timeout = r.timeout(m)

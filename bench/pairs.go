@@ -70,7 +70,8 @@ func pairCounts(o controller.Outcome, pairs iter.Seq2[int, int]) []results.PairC
 			took = o.Span
 		}
 		p := results.PairCount{Src: from.Server, Dst: to.Server, Bytes: got.Bytes, Sec: took.Seconds(),
-			Messages: got.Messages, LongestSec: got.Longest.Seconds(), LongestAtSec: got.LongestAt.Seconds(), SoonestSec: got.Soonest.Seconds()}
+			Messages: got.Messages, LongestSec: got.Longest.Seconds(), LongestAtSec: got.LongestAt.Seconds(), SoonestSec: got.Soonest.Seconds(),
+			BucketSec: got.Bucket.Seconds(), Course: got.Course}
 		if dst < len(from.Sources) {
 			p.Resent = from.Sources[dst].Resent
 		}

@@ -8,6 +8,7 @@ import (
 
 	"evbench/builder/modes"
 	"evbench/controller/wire"
+	"evbench/results"
 )
 
 // account accepts the totals of a worker unless they contradict themselves or what was granted; then
@@ -138,7 +139,8 @@ func (m *machine) checkSources(t wire.Totals) error {
 	}
 	left := t.ReceivedBytes
 	for _, s := range t.Sources {
-		if s.Bytes > left || s.Took < 0 || s.Longest < 0 || s.Longest > s.Took || s.LongestAt < 0 || s.Soonest < 0 || s.Soonest > s.Took {
+		if s.Bytes > left || s.Took < 0 || s.Longest < 0 || s.Longest > s.Took || s.LongestAt < 0 || s.Soonest < 0 || s.Soonest > s.Took ||
+			s.Bucket < 0 || len(s.Course) > results.MaxCourse {
 			return fmt.Errorf("counts %d bytes of one source and %v, %d of all", s.Bytes, s.Took, t.ReceivedBytes)
 		}
 		left -= s.Bytes

@@ -82,10 +82,14 @@ type PairCount struct {
 	LongestAtSec float64 `col:"longest_at_s" unit:"s"`
 	// SoonestSec is the least wait for the beginning of one, which is long where Dst leaves barriers early, or Src late.
 	SoonestSec float64 `col:"soonest_s" unit:"s" digits:"9"`
+	// BucketSec is how long a part of Course is; 0 without one, as in the sum of slices.
+	BucketSec float64 `col:"bucket_s" unit:"s"`
+	Course    Course  `col:"course" unit:"%"`
 }
 
 // Add adds a later slice, which began at a time in seconds.
 func (p *PairCount) Add(o PairCount, began float64) {
+	p.BucketSec, p.Course = 0, ""
 	p.Bytes, p.Sec, p.Resent, p.Messages = p.Bytes+o.Bytes, p.Sec+o.Sec, p.Resent+o.Resent, p.Messages+o.Messages
 	if o.LongestSec > p.LongestSec {
 		p.LongestSec, p.LongestAtSec = o.LongestSec, o.LongestAtSec+began
@@ -373,8 +377,10 @@ type Sink interface {
 // little, and plans are long.
 type Keeps struct {
 	Pairs bool // PairCount
-	Plans bool // PlanText
-	Spans bool // Span
+	// Courses: with what came when.
+	Courses bool
+	Plans   bool // PlanText
+	Spans   bool // Span
 }
 
 // A PlanFile is a plan that has a form as a file.

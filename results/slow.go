@@ -2,7 +2,9 @@ package results
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"evbench/internal/lists"
@@ -53,6 +55,40 @@ type PortCount struct {
 func (p PortCount) IsError() bool {
 	name := strings.ToLower(p.Counter)
 	return slices.ContainsFunc([]string{"symbol", "crc", "fcs", "linkdowned", "link_down", "carrier_down", "linkerrorrecovery", "locallinkintegrity", "portrcverrors"}, func(x string) bool { return strings.Contains(name, x) })
+}
+
+// A Course is how long a byte of a pair took in each of equal parts of a slice, in per cent of what it took in the whole, "100 98 - 204":
+// "-" where nothing came.
+type Course string
+
+// MaxCourse is the most bytes of a Course.
+const MaxCourse = 256
+
+// NewCourse makes one of shares of the whole; what is no number, or none above 0, is nothing that came.
+func NewCourse(each []float64) Course {
+	const most = 99_999
+	var b []byte
+	end := 0
+	for i, x := range each {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		if !(x > 0 && x <= math.MaxFloat64) {
+			b = append(b, '-')
+			continue
+		}
+		b = strconv.AppendInt(b, int64(math.Round(min(most, max(1, 100*x)))), 10)
+		end = len(b)
+	}
+	return Course(b[:end])
+}
+
+// Parts returns the shares; 0 where nothing came.
+func (c Course) Parts() []float64 {
+	return lists.Map(strings.Fields(string(c)), func(text string) float64 {
+		x, _ := strconv.ParseUint(text, 10, 32)
+		return float64(x) / 100
+	})
 }
 
 const mostPorts = 256 // counters of a case
@@ -175,6 +211,6 @@ func (c Case) blamed(m processors) []attribution.Cause {
 		short = 1 - c.MeasuredEfficiency/c.PredictedEfficiency
 	}
 	return lists.Filter(c.Causes, func(x attribution.Cause) bool {
-		return x.Stops > 0 || x.Loses() || !x.AtTimes && 1-x.Share >= short/2
+		return x.Stops > 0 || x.Loses() || !x.AtTimes && x.Weight(c.MeasuredSec) >= short/2
 	})
 }

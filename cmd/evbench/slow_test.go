@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"evbench/testing/expect"
@@ -17,21 +18,23 @@ func TestCulprits(t *testing.T) {
 	dir := t.TempDir()
 	self := expect.Value(os.Executable())(t)
 	expect.Must(t, os.Symlink(self, filepath.Join(dir, "evbench")))
+	when := regexp.MustCompile(` (from|until) [0-9.]+ s|rate at times, first at`)
 	verdict := regexp.MustCompile(`(?m)^\S+ +\| (\S+) +\| (.*)$`)
-	for _, fault := range []string{"none", "both:server5:leaf1:40", "rate:leaf1:spine3:40", "stop:server14:.1"} {
+	for _, fault := range []string{"none", "both:server5:leaf1:40", "rate:leaf1:spine3:40", "stop:server14:.1", "spell:server5:leaf1:40"} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel() // they wait
-			said := ""
+			said, sentence := "", ""
 			for range 3 { // a busy machine may hide whom a run shows that follows
 				code, out, errs := capture(t, dir, "/usr/bin/env", "env", "EVBENCH="+filepath.Join(dir, "evbench"), "SEC=8", expect.Value(filepath.Abs("../../scripts/culprits"))(t), fault)
 				found := verdict.FindStringSubmatch(out)
 				expect.MustTrue(t, code == exitDone && found != nil, "ended with %d: %s%s", code, out, errs)
 				t.Log(found[0])
-				if said = found[1]; said != "nobody" {
+				if said, sentence = found[1], found[2]; said != "nobody" {
 					break
 				}
 			}
 			expect.True(t, said == "right" || said == "doubted", "%s", said)
+			expect.True(t, said != "right" || strings.HasPrefix(fault, "spell") == when.MatchString(sentence), "%s", sentence)
 		})
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Version of the protocol. Both sides must have the same.
-const Version = 18
+const Version = 19
 
 const (
 	// headLen is the bytes before a body: length (4, of the bytes after it), version (1), type (1).

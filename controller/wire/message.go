@@ -77,7 +77,9 @@ type Case struct {
 	AsyncCredits int `json:",omitempty"`
 
 	Pairs bool // also count by source: Totals.Sources
-	Trace int  `json:",omitempty"` // number of last spans to keep: Totals.Trace; at most MaxTrace
+	// Course: synchronised, also what came when: Source.Course.
+	Course bool `json:",omitempty"`
+	Trace  int  `json:",omitempty"` // number of last spans to keep: Totals.Trace; at most MaxTrace
 }
 
 // FragmentSizes returns the sizes of the fragments of the case.
@@ -345,6 +347,9 @@ type Source struct {
 	LongestAt time.Duration `json:"a,omitempty"`
 	// Soonest is the least wait for the beginning of one: servers leave a barrier one after the other. 0: not known.
 	Soonest time.Duration `json:"s,omitempty"`
+	// Bucket is how long a part of Course is; both empty unless Case.Course.
+	Bucket time.Duration  `json:"w,omitempty"`
+	Course results.Course `json:"c,omitempty"`
 }
 
 // Error reports that a worker's case failed, in place of Finished. The worker stays in the session.

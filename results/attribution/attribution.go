@@ -29,6 +29,8 @@ type Evidence struct {
 	Servers []Server // by rank, or none
 	Sec     float64  // how long was measured
 	Ways    Ways     // nil: only servers are candidates
+	// Parts are the ends of parts of that time, rising, for Pair.Course; nil: what came when is not known.
+	Parts []float64
 	// Counted are the ports that counted errors: a switch or server, what stands at the other end of its cable, and the cable where
 	// there are several, else "". They accuse nobody.
 	Counted [][3]string
@@ -43,6 +45,7 @@ func (e *Evidence) Add(o Evidence) {
 		}
 		return
 	}
+	e.follow(o)
 	for i := range e.Pairs {
 		a, b := &e.Pairs[i], o.Pairs[i]
 		a.Bytes, a.Sec, a.Expected = a.Bytes+b.Bytes, a.Sec+b.Sec, a.Expected+b.Expected
@@ -88,10 +91,11 @@ type Pair struct {
 	Longest  float64 // the longest single message; 0: not known
 	// LongestAt is when that had come, Soonest the least wait for the beginning of a message; 0: not known.
 	LongestAt, Soonest float64
-	Shared             int    // by how many messages the fullest link of its way is shared in its phase; 0: not known
-	Messages           int    // 0: not known
-	Resent             uint64 // segments
-	Way                []Wire // nil: by Ways
+	Shared             int       // by how many messages the fullest link of its way is shared in its phase; 0: not known
+	Messages           int       // 0: not known
+	Resent             uint64    // segments
+	Way                []Wire    // nil: by Ways
+	Course             []float64 // [part] how long a byte took; 0: nothing came
 }
 
 // told reports whether a pair had a message.
@@ -151,6 +155,12 @@ type Cause struct {
 	Slow    int     `json:"slow_pairs,omitempty"` // that took much longer, or lost segments
 	Resent  uint64  `json:"resent,omitempty"`
 	AtTimes bool    `json:"at_times,omitempty"` // single messages took much longer, the others did not
+	// Times is how often it was slow for a while, first or only From to To, seconds by the ends of parts, and During how long in
+	// all: Share is that of these times. 0: it was so all the time, as far as that is known.
+	Times  int     `json:"times,omitempty"`
+	From   float64 `json:"from_s,omitempty"`
+	To     float64 `json:"to_s,omitempty"`
+	During float64 `json:"slow_s,omitempty"`
 	// Found is in how many of so many slices it shows.
 	Found  int `json:"found_in,omitempty"`
 	Slices int `json:"of_slices,omitempty"`
@@ -202,6 +212,16 @@ const (
 func Find(e Evidence) []Cause {
 	s := newSearch(e)
 	out := s.stops()
+	h := s.history()
+	if out = s.find(out); len(h.at) > 1 {
+		out = h.when(out)
+	}
+	slices.SortStableFunc(out, func(a, b Cause) int { return cmp.Compare(b.Weight(e.Sec), a.Weight(e.Sec)) })
+	return out[:min(most, len(out))]
+}
+
+// find adds to stops the causes that pairs show.
+func (s *search) find(out []Cause) []Cause {
 	for range mostLooked {
 		c, named, any := s.next(out)
 		if named {
@@ -214,8 +234,7 @@ func Find(e Evidence) []Cause {
 	if out = s.enough(out); len(out) > most {
 		out = lists.Filter(out, func(c Cause) bool { return c.Stops > 0 })
 	}
-	slices.SortStableFunc(out, func(a, b Cause) int { return cmp.Compare(b.weight(e.Sec), a.weight(e.Sec)) })
-	return out[:min(most, len(out))]
+	return out
 }
 
 // Shows reports whether a part of the evidence that a cause was found in shows it by itself: by its pairs, on average, at least half as
@@ -232,13 +251,16 @@ func (c Cause) Shows(part Evidence) bool {
 	return c.Share > 0 && len(told) >= few && mean >= max(leastSigmas*s.sigma, half*(1/c.Share-1))
 }
 
-// weight is how much a cause slows, as a share of the time.
-func (c Cause) weight(sec float64) float64 {
+// Weight is how much a cause slows, as a share of the time.
+func (c Cause) Weight(sec float64) float64 {
 	w := 0.0
 	if c.Share > 0 {
 		w = 1 - c.Share
 	}
 	if sec > 0 {
+		if c.Times > 0 {
+			w *= min(1, c.During/sec)
+		}
 		w = max(w, min(1, c.Stood/sec))
 	}
 	return w

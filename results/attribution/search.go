@@ -303,7 +303,7 @@ func (s *search) beside(c Cause, had []Cause) bool {
 	if c.AtTimes {
 		least = besidesAtTimes
 	}
-	worst := lists.MaxOf(had, func(c Cause) float64 { return c.weight(s.Sec) })
+	worst := lists.MaxOf(had, func(c Cause) float64 { return c.Weight(s.Sec) })
 	return 1-c.Share >= least*worst
 }
 
@@ -432,9 +432,14 @@ func (s *search) describe(c *Cause, of candidate, control bool) {
 	}
 	c.AtTimes = s.stalls(c.Of)
 	if mean, err := s.effect(of.pairs); material(of, mean, control) {
-		const wide = 1.96 // standard errors of an interval of 95 %
-		c.Share, c.Lo, c.Hi = 1/(1+mean), 1/(1+mean+wide*err), 1/(1+max(0, mean-wide*err))
+		c.rate(mean, err)
 	}
+}
+
+// rate is by a mean excess and its standard error.
+func (c *Cause) rate(mean, err float64) {
+	const wide = 1.96 // standard errors of an interval of 95 %
+	c.Share, c.Lo, c.Hi = 1/(1+mean), 1/(1+mean+wide*err), 1/(1+max(0, mean-wide*err))
 }
 
 // enough returns the causes that are far likelier than anything that is left: a pattern that they do not explain

@@ -27,11 +27,26 @@ func (c Cause) Text(sec float64) string {
 	if c.One != "" {
 		does = c.One + " at"
 	}
-	text := fmt.Sprintf("%s %s %s", c.Name, does, share(c.Share))
-	if c.Slices > 1 && c.Found == c.Slices {
+	text := fmt.Sprintf("%s %s %s%s", c.Name, does, share(c.Share), c.when(sec))
+	if c.Times == 0 && c.Slices > 1 && c.Found == c.Slices {
 		text += ", in all rounds"
 	}
 	return text
+}
+
+// when says at which times it was slow; "": at all.
+func (c Cause) when(sec float64) string {
+	switch {
+	case c.Times == 0:
+		return ""
+	case c.Times > 1:
+		return fmt.Sprintf(" at times, first at %.1f s", c.From)
+	case c.From == 0:
+		return fmt.Sprintf(" until %.1f s", c.To)
+	case c.To >= sec && sec > 0:
+		return fmt.Sprintf(" from %.1f s on", c.From)
+	}
+	return fmt.Sprintf(" from %.1f s to %.1f s", c.From, c.To)
 }
 
 // Loses reports whether it is known by segments that were sent again.

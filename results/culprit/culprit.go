@@ -4,6 +4,7 @@ package culprit
 
 import (
 	"bytes"
+	"math"
 	"slices"
 
 	"evbench/builder/modes"
@@ -24,6 +25,7 @@ func Evidence(p *plan.Plan, mode modes.Mode, sec float64, pairs []results.PairCo
 		ranks[t.Position(r)], e.Names = r, append(e.Names, t.HostName(r))
 	}
 	loads := Planned{Plan: p}.Loads()
+	var counted []results.PairCount
 	for _, x := range pairs {
 		src, known := ranks[x.Src]
 		dst, also := ranks[x.Dst]
@@ -35,8 +37,9 @@ func Evidence(p *plan.Plan, mode modes.Mode, sec float64, pairs []results.PairCo
 			shared := max(1, loads[src*t.Servers()+dst])
 			y.Shared, y.Expected = int(shared), shared*float64(x.Bytes)
 		}
-		e.Pairs = append(e.Pairs, y)
+		e.Pairs, counted = append(e.Pairs, y), append(counted, x)
 	}
+	split(&e, counted)
 	if len(servers) != t.Servers() {
 		return e
 	}
@@ -52,6 +55,37 @@ func Evidence(p *plan.Plan, mode modes.Mode, sec float64, pairs []results.PairCo
 		}
 	}
 	return e
+}
+
+// split puts the courses of pairs into parts of the time, as long as the longest of them.
+func split(e *attribution.Evidence, counted []results.PairCount) {
+	width, n := 0.0, 0
+	for _, x := range counted {
+		width = max(width, x.BucketSec)
+	}
+	for i, x := range counted {
+		shares := x.Course.Parts()
+		for j := 0; x.BucketSec > 0 && j < len(shares); { // as many as make one of the longest
+			each := min(len(shares)-j, max(1, int(math.Round(width/x.BucketSec))))
+			came := lists.Filter(shares[j:j+each], func(x float64) bool { return x > 0 })
+			share := 0.0
+			for _, x := range came {
+				share += x / float64(len(came))
+			}
+			e.Pairs[i].Course = append(e.Pairs[i].Course, share*x.Sec/max(1, float64(x.Bytes)))
+			j += each
+		}
+		n = max(n, len(e.Pairs[i].Course))
+	}
+	for i := range n {
+		e.Parts = append(e.Parts, float64(i+1)*width)
+	}
+	for i := range e.Pairs {
+		e.Pairs[i].Course = append(e.Pairs[i].Course, make([]float64, n-len(e.Pairs[i].Course))...)
+	}
+	if n > 0 && e.Sec > e.Parts[n-1]-width {
+		e.Parts[n-1] = e.Sec
+	}
 }
 
 // Unreached says what no message of a plan passes, by probes between its servers; see attribution.Unreached.

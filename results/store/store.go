@@ -115,7 +115,9 @@ func create(dir string, forms results.Forms) (*Files, error) {
 }
 
 // Keeps says that there are files for all records.
-func (f *Files) Keeps() results.Keeps { return results.Keeps{Pairs: true, Plans: true, Spans: true} }
+func (f *Files) Keeps() results.Keeps {
+	return results.Keeps{Pairs: true, Courses: true, Plans: true, Spans: true}
+}
 
 // Write keeps a record. Summary and manifest replace the ones before atomically, and write the
 // lines so far to disk.

@@ -35,7 +35,7 @@ func whole() *results.Run {
 			{Case: "a", Link: "leaf0-spine3", Direction: "up", Bytes: 100, Packets: 3, Drops: 1, PlannedBytes: 98, Planned: true},
 			{Case: "a", Repeat: 1, Link: "server3-leaf0", Direction: "down", Bytes: 1 << 63},
 		},
-		Pairs: []results.PairCount{{Case: "a, b", Repeat: 1, Src: 3, Dst: 17, Bytes: 1 << 63, Sec: 1.000000001, Resent: 28, Messages: 7, LongestSec: 0.5, LongestAtSec: 2, SoonestSec: 0.25}, {Case: "a, b", Repeat: 1, Src: 17, Dst: 3}},
+		Pairs: []results.PairCount{{Case: "a, b", Repeat: 1, Src: 3, Dst: 17, Bytes: 1 << 63, Sec: 1.000000001, Resent: 28, Messages: 7, LongestSec: 0.5, LongestAtSec: 2, SoonestSec: 0.25, BucketSec: 0.5, Course: "98 - 204"}, {Case: "a, b", Repeat: 1, Src: 17, Dst: 3}},
 		Servers: []results.ServerCount{{Case: "a, b", Server: 9, BarrierWaitSec: 0.25, Stops: 3, StoodSec: 6, LongestStopSec: 2, FirstStopSec: 12.4,
 			RunDelaySec: 0.125, PressureSec: 0.5, MemorySec: 0.0625, Counters: results.Counters{Errors: 4}}},
 		Exchanges: []results.ExchangeTime{{Case: "a, b", Repeat: 1, Exchanges: 4, DurationSec: 2.000000001}, {Case: "a, b", Repeat: 1, Exchange: 4, Exchanges: 1, DurationSec: 0.5}},
@@ -69,7 +69,7 @@ var files = map[string]string{
 	"links.csv": "case,repeat,link,direction,bytes,packets,drops,planned_bytes\n" +
 		"a,0,leaf0-spine3,up,100,3,1,98\n" +
 		"a,1,server3-leaf0,down,9223372036854775808,0,0,\n",
-	"pairs.csv": "case,repeat,src,dst,bytes,seconds,resent,messages,longest_s,longest_at_s,soonest_s\n\"a, b\",1,3,17,9223372036854775808,1.000000001,28,7,0.500000000,2.000000,0.250000000\n\"a, b\",1,17,3,0,0.000000000,0,0,0.000000000,0.000000,0.000000000\n",
+	"pairs.csv": "case,repeat,src,dst,bytes,seconds,resent,messages,longest_s,longest_at_s,soonest_s,bucket_s,course\n\"a, b\",1,3,17,9223372036854775808,1.000000001,28,7,0.500000000,2.000000,0.250000000,0.500000,98 - 204\n\"a, b\",1,17,3,0,0.000000000,0,0,0.000000000,0.000000,0.000000000,0.000000,\n",
 	"servers.csv": "case,repeat,server,barrier_wait_s,stops,stood_s,longest_stop_s,first_stop_s,run_delay_s,cpu_pressure_s,memory_pressure_s,adapter_errors,xmit_wait,pauses_sent,pauses_received,ecn_marks,discards\n" +
 		"\"a, b\",0,9,0.250000,3,6.000000,2.000000,12.400000,0.125000,0.500000,0.062500,4,0,0,0,0,0\n",
 	"exchanges.csv": "case,repeat,exchange,exchanges,duration_s\n\"a, b\",1,0,4,2.000000001\n\"a, b\",1,4,1,0.500000000\n",
@@ -201,7 +201,7 @@ func TestReadRefuses(t *testing.T) {
 		{"links.csv", head("links.csv") + "a,0,l,up,1,1,1,x\n", "line 2: planned_bytes"},
 		{"links.csv", "x", "links.csv: "},
 		{"pairs.csv", pairs + "a,0,3,17,1000\n", "record on line 2: wrong number of fields"},
-		{"pairs.csv", pairs + "a,0,3,x,1000,0.5,0,1,0.5,0,0\n", `line 2: dst: "x" is not a number that fits`},
+		{"pairs.csv", pairs + "a,0,3,x,1000,0.5,0,1,0.5,0,0,0,\n", `line 2: dst: "x" is not a number that fits`},
 		{"pairs.csv", strings.Replace(pairs, "src", "from", 1), `line 1: no column "src"`},
 		{"exchanges.csv", exchanges + "a,0,0,1\n", "record on line 2: wrong number of fields"},
 		{"exchanges.csv", exchanges + "a,0,-1,1,0.5\n", `line 2: exchange: "-1" is not a number that fits`},
