@@ -108,6 +108,8 @@ func TestNames(t *testing.T) {
 	expect.Equal(t, wrapped.names(mpich, marked(mpich)), "^(TestLegal)$|^TestExchange$/^(a_rank)", "tests with MPICH")
 	expect.Equal(t, evbench.names(race, marked(race)), "^(TestServe)$|^TestScript$/^(trace)$", "with the race detector")
 	expect.Equal(t, evbench.names(mpich, marked(mpich)), "", "no tests")
+	out := expect.Value((&exec.Cmd{Path: "../../scripts/gate", Args: []string{"gate", "names", "mpich", "./site/wrapped"}, Env: append(os.Environ(), "EVBENCH_GATE_NAMES="+patterns(all))}).Output())(t)
+	expect.Equal(t, string(out), "^(TestLegal)$|^TestExchange$/^(a_rank)\n", "what a script of a step asks for")
 }
 
 // Every test of this checkout runs, once at least, in what the gate plans for it, and every mark is understood.

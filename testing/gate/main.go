@@ -77,7 +77,7 @@ func do(ctx context.Context, args []string, stdout, stderr io.Writer) (passed bo
 		}
 		steps = slices.DeleteFunc(steps, func(s step) bool { return !slices.Contains(args, s.name) && !slices.Contains(args, s.row) })
 	}
-	return whole(ctx, stdout, stderr, steps, goflags)
+	return whole(ctx, stdout, stderr, steps, goflags, patterns(all))
 }
 
 // sum tells checkouts apart.
@@ -123,8 +123,21 @@ func show(w io.Writer, args []string, all []pkg, o order) error {
 	return nil
 }
 
+// patterns has a line for each mark of a package, as scripts/gate names takes it: a script of a step need not read all packages again.
+func patterns(all []pkg) string {
+	var lines strings.Builder
+	for _, p := range all {
+		for _, mark := range marks {
+			if p.has(mark) {
+				fmt.Fprintf(&lines, "%s %s\t%s\n", mark, strings.TrimPrefix(p.path, "evbench/"), p.names(mark, marked(mark)))
+			}
+		}
+	}
+	return lines.String()
+}
+
 // whole runs all steps, and says at the end what came out.
-func whole(ctx context.Context, stdout, stderr io.Writer, steps []step, goflags string) (passed bool, err error) {
+func whole(ctx context.Context, stdout, stderr io.Writer, steps []step, goflags, names string) (passed bool, err error) {
 	logs, err := os.MkdirTemp("", "evbench-gate.")
 	if err != nil {
 		return false, err
@@ -134,7 +147,7 @@ func whole(ctx context.Context, stdout, stderr io.Writer, steps []step, goflags 
 	// With the same paths in them, packages are compiled once for the tests and for what is packed. The race detector would keep
 	// each of some hundred processes for a second at its end. What scripts/setup installs is there: a test that misses some of it fails.
 	g.env = []string{"PATH=" + usersPath(os.Getenv("PATH")), "GOFLAGS=" + strings.TrimSpace(goflags+" -trimpath"), "GORACE=" + strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=0"),
-		"EVBENCH_REQUIRED=1", mark}
+		"EVBENCH_REQUIRED=1", "EVBENCH_GATE_NAMES=" + names, mark}
 	before, err := leftovers()
 	if err != nil {
 		return false, err

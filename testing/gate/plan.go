@@ -20,7 +20,8 @@ const command = "evbench/cmd/evbench"
 type step struct {
 	row, name string
 	args      []string
-	counts    bool // much is computed in small heaps, and a fourth of the time is the collection of garbage
+	counts    bool   // much is computed in small heaps, and a fourth of the time is the collection of garbage
+	after     string // a step, of another row, that it waits for; "": none
 }
 
 // The rows: what computes, what waits for the goroutines and processes of tests, what runs over MPI, and Debian 13.
@@ -29,6 +30,13 @@ const (
 	rowMeets  = "goroutines and the command"
 	rowMPI    = "with libraries"
 	rowDebian = "Debian 13"
+)
+
+// Vet has Go compile everything but tests. What takes the same packages, with or without the libraries, waits for it: two programs that
+// begin at once compile each of them twice.
+const (
+	vetStep      = "vet"
+	debian13Step = "Debian 13"
 )
 
 // An order is what decides the steps beside the packages.
@@ -46,19 +54,24 @@ func plan(all []pkg, o order) (steps []step) {
 	of := sorted(all)
 	built := slices.DeleteFunc(slices.Clone(tags), func(tag string) bool { return slices.Contains(o.without, tag) })
 	with := strings.Join(built, ",")
-	goes := func(row, name string, args ...string) { steps = append(steps, step{row: row, name: name, args: args}) }
+	goes := func(row, name string, args ...string) {
+		s := step{row: row, name: name, args: args, counts: row == rowCode}
+		if row == rowMPI || name == debian13Step {
+			s.after = vetStep
+		}
+		steps = append(steps, s)
+	}
 	// Vet looks at everything: tests need not again. Some only wait, and leave a processor to one package more. None takes long
 	// but on a busy machine.
 	tests := func(row, name string, args ...string) {
 		goes(row, name, slices.Concat([]string{o.goTool, "test", "-json", "-vet=off", "-shuffle=on", "-timeout", "40m", "-p", fmt.Sprint(o.procs + 1)}, args)...)
-		steps[len(steps)-1].counts = row == rowCode
 	}
 	tests(rowMeets, "tests in which goroutines meet, with the race detector", slices.Concat([]string{"-race", "-short", "-parallel", "4"}, of.meeting)...) // many only wait
 	if races := of.command.names(race, marked(race)); races != "" {
 		tests(rowMeets, "tests of the command, with the race detector", "-race", "-short", "-parallel", "4", "-run", races, command)
 		tests(rowMeets, "all others of the command", "-parallel", "4", "-tags", pureNet, "-skip", races, command)
 	}
-	goes(rowCode, "vet", o.goTool, "vet", "-tags", pureNet, "./...")
+	goes(rowCode, vetStep, o.goTool, "vet", "-tags", pureNet, "./...")
 	goes(rowCode, "staticcheck", o.goTool, "run", o.staticcheck, "-tags", pureNet, "./...")
 	goes(rowCode, "modules", o.goTool, "mod", "tidy", "-diff")
 	goes(rowCode, "sums of modules", o.goTool, "mod", "verify")
@@ -88,7 +101,7 @@ func plan(all []pkg, o order) (steps []step) {
 	}
 	if !slices.Contains(o.without, "debian13") {
 		goes(rowDebian, "root of Debian 13", "scripts/debian13", "true") // the first time it takes minutes
-		goes(rowDebian, "Debian 13", "scripts/test-debian13")
+		goes(rowDebian, debian13Step, "scripts/test-debian13")
 	}
 	return steps
 }

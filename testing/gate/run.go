@@ -50,15 +50,20 @@ type slowTest struct {
 
 // rows runs the steps of each row one behind the other, and the rows side by side. What fails does not keep the rest from running.
 func (g *gate) rows(ctx context.Context, steps []step) {
-	rows := map[string][]step{}
+	rows, ended := map[string][]step{}, map[string]chan struct{}{}
 	for _, s := range steps {
 		rows[s.row] = append(rows[s.row], s)
+		ended[s.name] = make(chan struct{})
 	}
 	var all sync.WaitGroup
 	for _, row := range rows {
 		all.Go(func() {
 			for _, s := range row {
+				if before := ended[s.after]; before != nil {
+					<-before
+				}
 				g.step(ctx, s)
+				close(ended[s.name])
 			}
 		})
 	}
