@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 
+	"evbench/evidence/tool"
 	"evbench/internal/proc"
 	"evbench/internal/programs"
 )
@@ -29,7 +30,7 @@ func parse(args []string, stderr io.Writer) (files []string, quiet bool, err err
 	f := flag.NewFlagSet("flit [options] results.csv…", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.BoolVar(&quiet, "quiet", false, "print only what is out of tolerance, and the summary")
-	err = programs.Parse(f, args)
+	err = tool.Parse(f, args)
 	if err == nil && f.NArg() == 0 {
 		err = proc.Usagef("which results.csv?")
 	}

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"evbench/evidence/tool"
 	"evbench/internal/answer"
 	"evbench/internal/programs"
 	"evbench/results"
@@ -195,7 +196,7 @@ func TestFrozenRun(t *testing.T) {
 func TestFreezer(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	g := expect.Value(start(programs.BusyLoop(t.Context(), t.TempDir())))(t)
+	g := expect.Value(start(tool.BusyLoop(t.Context(), t.TempDir())))(t)
 	defer g.end()
 	var seen []syscall.Signal
 	f := freezer{rng: rand.New(rand.NewPCG(1, 0)), signal: func(s syscall.Signal) error {
@@ -227,7 +228,7 @@ func TestInterrupted(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	l := expect.Value(net.Listen("unix", socket))(t)
 	defer l.Close()
-	other, err := start(programs.BusyLoop(t.Context(), t.TempDir()))
+	other, err := start(tool.BusyLoop(t.Context(), t.TempDir()))
 	expect.Must(t, err)
 	defer other.end()
 	ctx, stop := context.WithCancel(t.Context())

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/evidence/tool"
 	"evbench/internal/answer"
 	"evbench/internal/proc"
 	"evbench/internal/programs"
@@ -106,7 +107,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&o.verbose, "verbose", false, "a row for each case, too")
 	f.BoolVar(&o.json, "json", false, "print one JSON document with every run")
 	f.StringVar(&o.evbench, "evbench", "bin/evbench", "the evbench binary, `FILE`")
-	if err := programs.Parse(f, args); err != nil {
+	if err := tool.Parse(f, args); err != nil {
 		return nil, err
 	}
 	o.further = f.Args()
@@ -128,7 +129,7 @@ func (o *options) check(only string) (err error) {
 	if _, err := os.Stat(o.scenario); err != nil {
 		return proc.Usagef("--scenario: %w", err)
 	}
-	o.evbench, err = programs.Evbench(o.evbench)
+	o.evbench, err = tool.Evbench(o.evbench)
 	return err
 }
 

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/builder/modes"
+	"evbench/evidence/tool"
 	"evbench/internal/lists"
 	"evbench/internal/proc"
 	"evbench/internal/programs"
@@ -57,7 +58,7 @@ const loops = 4
 // result.
 func (m *runner) perform(ctx context.Context, o *Outcome, dir string, args []string) error {
 	for i := 0; o.Condition.Loops() && i < loops; i++ {
-		g, err := start(programs.BusyLoop(ctx, dir))
+		g, err := start(tool.BusyLoop(ctx, dir))
 		if err != nil {
 			return err
 		}

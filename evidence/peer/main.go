@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"time"
 
+	"evbench/evidence/tool"
 	"evbench/internal/lists"
 	"evbench/internal/proc"
 	"evbench/internal/programs"
@@ -66,7 +67,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&o.json, "json", false, "print one JSON document with every slot")
 	f.BoolVar(&o.list, "list", false, "list the rows and measure nothing")
 	f.StringVar(&o.evbench, "evbench", "bin/evbench", "the evbench binary for whole event building, `FILE`")
-	if err := programs.Parse(f, args); err != nil {
+	if err := tool.Parse(f, args); err != nil {
 		return nil, err
 	}
 	var err error

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"evbench/evidence/tool"
 	"evbench/internal/proc"
 	"evbench/internal/programs"
 	"evbench/results"
@@ -53,7 +54,7 @@ func prepare(ctx context.Context, o *options, rs []row) (t *tools, err error) {
 	}
 	t = &tools{machine: machine{CPUs: runtime.NumCPU(), Processors: host.Processors(), Go: runtime.Version()}}
 	if needs(func(s side) bool { return s.kind == whole }) {
-		if t.evbench, err = programs.Evbench(o.evbench); err != nil {
+		if t.evbench, err = tool.Evbench(o.evbench); err != nil {
 			return nil, err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"evbench/evidence/tool"
 	"evbench/internal/programs"
 	"evbench/results"
 	"evbench/results/store"
@@ -98,7 +99,7 @@ func (g *stage) links(ctx context.Context) error {
 	hogs, stop := context.WithCancel(ctx)
 	defer stop()
 	for range g.s.Hogs {
-		if _, err := g.add(programs.BusyLoop(hogs, g.dir)); err != nil {
+		if _, err := g.add(tool.BusyLoop(hogs, g.dir)); err != nil {
 			return err
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"evbench/evidence/tool"
 	"evbench/internal/lists"
 	"evbench/internal/proc"
 	"evbench/internal/programs"
@@ -305,7 +306,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&o.json, "json", false, "print one JSON document")
 	f.StringVar(&o.log, "log", "", "append to `FILE` what was odd, and all of rounds with anomalies (default: soak-<seed>.log among temporary files)")
 	f.StringVar(&o.evbench, "evbench", "bin/evbench", "the evbench binary, `FILE`")
-	if err := programs.Parse(f, args); err != nil {
+	if err := tool.Parse(f, args); err != nil {
 		return nil, err
 	}
 	var err error
@@ -330,7 +331,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	case !slices.ContainsFunc(Kinds(), func(k Kind) bool { return o.only.MatchString(string(k)) }):
 		return nil, proc.Usagef("--only %s: matches none of %q", o.only, Kinds())
 	}
-	if o.evbench, err = programs.Evbench(o.evbench); err != nil {
+	if o.evbench, err = tool.Evbench(o.evbench); err != nil {
 		return nil, err
 	}
 	if built, err := buildinfo.ReadFile(o.evbench); err == nil { // a script in its place has no build information

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -39,16 +38,6 @@ func Run(run func(ctx context.Context, args []string, stdout, stderr io.Writer) 
 	return run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 }
 
-// Parse reads the flags of a program. Invalid flags are wrong use; flag.ErrHelp, which Code
-// handles, is not.
-func Parse(f *flag.FlagSet, args []string) error {
-	err := f.Parse(args)
-	if err == nil || errors.Is(err, flag.ErrHelp) {
-		return err
-	}
-	return proc.Usage(err)
-}
-
 // Code prints why a program of that name ends, and returns the exit code. Without an error the code
 // depends on passed.
 func Code(ctx context.Context, name string, passed bool, err error, stderr io.Writer) int {
@@ -68,23 +57,6 @@ func Code(ctx context.Context, name string, passed bool, err error, stderr io.Wr
 		return ExitUsage
 	}
 	return ExitFailed
-}
-
-// Evbench returns the path of the binary, which must exist.
-func Evbench(name string) (string, error) {
-	name, err := filepath.Abs(name)
-	if err == nil {
-		_, err = os.Stat(name)
-	}
-	if err != nil {
-		return "", proc.Usagef("--evbench: %w; make build makes it", err)
-	}
-	return name, nil
-}
-
-// BusyLoop keeps a processor busy until its end.
-func BusyLoop(ctx context.Context, dir string) *exec.Cmd {
-	return Command(ctx, dir, "/bin/sh", "-c", "while :; do :; done")
 }
 
 // Patience is how long a program may take after the signal to end before it is killed.
