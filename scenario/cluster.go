@@ -108,7 +108,7 @@ type Routes struct {
 	Shell                  string // Linux switches: command that runs one on a switch
 	Dump, SMInfo, Discover string // commands, OpenSM's
 	Timeout                time.Duration
-	Paths                  string // Ports: file of evbench paths; "": the run asks
+	Paths                  string // Ports: files of evbench paths, with commas; "": the run asks
 	Probes                 int    // Ports: source ports asked for between each two hosts
 }
 

@@ -143,7 +143,7 @@ func routesFields(x *Routes) group {
 		{"sminfo", command(&x.SMInfo), "command that prints which subnet manager is master"},
 		{"discover", command(&x.Discover), "command that prints the network as it is"},
 		{"timeout", lasts(&x.Timeout, minTimeout, maxTimeout), "of a change of tables, and of each command"},
-		{"paths", word(&x.Paths), "ports: file of evbench paths (default: the run asks)"},
+		{"paths", word(&x.Paths), "ports: FILE[,FILE…] of evbench paths (default: the run asks)"},
 		{"probes", whole(&x.Probes, 1, 64), "ports: source ports that are asked for between each two hosts"},
 	}
 }

@@ -240,6 +240,9 @@ func waysOf(s *scenario.Scenario, bar *live.Terminal) (bench.Ways, error) {
 		return w, nil
 	}
 	var err error
-	w.Own, err = ports.ReadFiles(x.Paths)
+	w.Own, err = ports.ReadFiles(strings.Split(x.Paths, ",")...)
+	if err == nil && s.Fabric.Kind == scenario.Lab && w.Own.Slow != nil {
+		err = fmt.Errorf("%s: has slow cables, and those of a lab have one rate", x.Paths)
+	}
 	return w, wrongIn("fabric.routes.paths", err)
 }

@@ -17,15 +17,26 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/scheduler"
 	"evbench/scheduler/order"
 )
 
 // Make returns the shortest plan found, with the paths that its messages take (Plan.Path); steps are those of order.Best. The paths of
 // few messages are chosen by how long the plan takes, too, which the loads of links do not tell where steps have lengths.
-func Make(p *scheduler.Problem, steps int) *scheduler.Plan {
-	x := order.New(p, Choose(p))
-	plan, of := order.Best(x, steps), p.Lay()
+func Make(p *scheduler.Problem, steps int) (plan *scheduler.Plan) {
+	var x *order.Exchange // of the whole problem
+	for _, d := range around(p) {
+		y := order.New(d.Problem, Choose(d.Problem))
+		if x == nil {
+			x = y
+		}
+		if s := order.Best(y, steps); plan == nil || y.Time(s) < x.Time(plan)*(1-1e-9) {
+			plan = s
+			plan.Path = d.numbered(s.Path)
+		}
+	}
+	of := p.Lay()
 	for try := range orders {
 		if x.Messages() > few || x.Time(plan) <= p.Least().Time*(1+1e-9) {
 			break
@@ -68,6 +79,54 @@ func change(p *scheduler.Problem, x *order.Exchange, plan *scheduler.Plan) *sche
 		})
 	}
 	return plan
+}
+
+// Choices are what Choose returns, also around slow links.
+func Choices(p *scheduler.Problem) [][]uint8 {
+	return lists.Map(around(p), func(d detour) []uint8 { return d.numbered(Choose(d.Problem)) })
+}
+
+// A detour is a problem without some candidates.
+type detour struct {
+	*scheduler.Problem
+	kept [][]uint8 // which, by message; nil: all
+}
+
+// numbered numbers candidates as the whole problem does.
+func (d detour) numbered(path []uint8) []uint8 {
+	path = slices.Clone(path)
+	for m, kept := range d.kept {
+		if len(kept) > 0 {
+			path[m] = kept[path[m]]
+		}
+	}
+	return path
+}
+
+// around returns the problem and, as a message over a slow link makes its phase long, for each share of links between
+// switches the problem without candidates over those that have no more, where a message has others. O(distinct shares) problems.
+func around(p *scheduler.Problem) []detour {
+	out, of, shares := []detour{{p, nil}}, p.Lay(), []float64(nil)
+	for _, l := range p.Links[2*p.Hosts:] {
+		if l.Share < 1 {
+			shares = append(shares, l.Share)
+		}
+	}
+	slices.Sort(shares)
+	for _, most := range slices.Compact(shares) {
+		one, paths, kept := *p, make([][][]int32, p.Hosts*p.Hosts), make([][]uint8, p.Hosts*p.Hosts)
+		slow := func(l int32) bool { return p.Links[l].Share <= most }
+		for m := range kept {
+			all := lists.Tabulate(of.Count(m), func(i int) uint8 { return uint8(i) })
+			if kept[m] = lists.Filter(all, func(i uint8) bool { return !slices.ContainsFunc(of.Of(m, int(i)), slow) }); len(kept[m]) == 0 {
+				kept[m] = all
+			}
+			paths[m] = lists.Map(kept[m], func(i uint8) []int32 { return of.Of(m, int(i)) })
+		}
+		one.Paths = scheduler.Listed{Hosts: p.Hosts, Of: paths}
+		out = append(out, detour{&one, kept})
+	}
+	return out
 }
 
 // Each message in turn takes the candidate whose links cost least, where a link costs the exponential of its load: with

@@ -191,7 +191,7 @@ func (j *judge) noteContention() {
 			what = "paths"
 		}
 		j.note("contention not checked: without the %s nothing is known of the links that messages take", what)
-	case j.spines != open && j.rate != nil && j.opt.AllowContention:
+	case (j.spines != open || j.over != nil) && j.rate != nil && j.opt.AllowContention:
 		j.note("where cables are slow, messages may share links in long phases; the duration counts that")
 	case j.over == nil && j.spines == open:
 		j.note("contention not checked: with routing %s the file does not say which spine a message takes", j.file.Routing)

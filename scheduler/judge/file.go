@@ -33,7 +33,7 @@ const (
 // Covered are the keys of the header lines that the hash of a plan covers, in the order in which they are hashed, beside
 // the rows. The ranks' reader in C is given this list. A plan of a tree has topology, one over tables has hosts.
 var Covered = []string{
-	"topology", "fill", "spines", "down", "hosts", "guids", "adapters", "path-bits", "readers", "builders", "undelivered", "tables", "paths",
+	"topology", "fill", "spines", "down", "hosts", "guids", "adapters", "path-bits", "readers", "builders", "undelivered", "tables", "paths", "slow",
 	"window", "sizes",
 }
 

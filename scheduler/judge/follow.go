@@ -166,9 +166,10 @@ func (j *judge) longestLink(need []float64, lengths bool) {
 	}
 }
 
-// overBound compares the stated bound of a plan over tables, or of sizes over ports, with what the busiest link needs.
+// overBound compares the stated bound of a plan over tables, or over ports where links are slow or sizes differ, with what the
+// busiest link needs.
 func (j *judge) overBound() {
-	if j.opt.Tables == nil && (j.opt.Ports == nil || !j.file.sized) {
+	if j.opt.Tables == nil && j.rate == nil && (j.opt.Ports == nil || !j.file.sized) {
 		return
 	}
 	b := j.file.Bound

@@ -60,6 +60,7 @@ const (
 	NoSuchPort         Kind = "no-such-port"           // a source port whose path nobody has asked for
 	MissingPort        Kind = "missing-port"           // a message between two switches without a source port
 	OtherTables        Kind = "other-tables"           // the plan was made for other tables
+	OtherRates         Kind = "other-rates"            // the plan was made for other slow links
 )
 
 // Options say how strict the judge is.

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,10 @@ type Ports struct {
 	// is not known, or has several, has nil.
 	Ways map[[3]int][]string
 	Back map[[3]int]bool // of these, ways back of connections, which an exchange does not choose
+	// Shares are those of the rate of a message that slow links have, by name, and slow hosts, as Hosts has them; Slow are their cables, as
+	// a plan states them.
+	Shares map[string]float64
+	Slow   string
 }
 
 // Suits says why a plan is none by these ports, between these hosts; nil: it is one.
@@ -56,21 +61,49 @@ func (j *judge) overPorts(p *Ports) {
 	if j.file.stated["paths"] != p.Sum {
 		j.note("the plan was made for another paths file: older or newer than this one")
 	}
-	if j.file.sized {
+	if stated := j.file.stated["slow"]; stated != p.Slow {
+		j.claim(OtherRates, "the plan was made for the slow cables %q, the paths have %q", shorten([]byte(stated)), shorten([]byte(p.Slow)))
+	}
+	if p.Slow != "" {
+		j.slowPorts(p)
+	}
+	if j.file.sized || p.Slow != "" {
 		j.portsNeed(p)
 	}
 }
 
-// portsNeed finds what fragments take at least, whichever of their ports they leave from: the bytes of the busiest host, or what
-// the weights of the file prove. With weights of links each byte puts at least the weight of the lightest way of its pair
-// on them, and a byte time takes off at most the sum of all weights.
+// slowPorts gives phases lengths, in which messages may share links.
+func (j *judge) slowPorts(p *Ports) {
+	j.Report.Slow, j.rate = len(p.Shares), slices.Repeat([]float64{1}, len(j.wires))
+	j.opt.AllowContention = j.opt.AllowContention || !j.file.sized
+	for name, share := range p.Shares {
+		if l, between := j.linkOf[name]; between {
+			j.rate[j.link(l)] = share
+		} else if h := int32(slices.Index(p.Hosts, name)); h >= 0 {
+			j.rate[j.from(h)], j.rate[j.to(h)] = share, share
+		}
+	}
+}
+
+// rateOf is how many messages a wire carries in a message time.
+func (j *judge) rateOf(w topology.Wire) float64 {
+	if j.rate == nil {
+		return 1
+	}
+	return j.rate[w]
+}
+
+// portsNeed finds what messages or fragments take at least, whichever of their ports they leave from: the time of the busiest host,
+// or what the weights of the file prove. With weights of links each byte puts at least the weight of the lightest way of its pair
+// on them, and a byte time takes off at most the sum of all weights, each times the rate of its link.
 func (j *judge) portsNeed(p *Ports) {
 	weight, all := map[string]float64{}, 0.0
 	for _, line := range j.file.weights {
 		number, link, _ := strings.Cut(line, " ")
-		if n, ok := count(number); ok {
+		l, there := j.linkOf[link]
+		if n, ok := count(number); ok && there {
 			weight[link] += float64(n)
-			all += float64(n)
+			all += float64(n) * j.rateOf(j.link(l))
 		}
 	}
 	lightest := map[[2]int]float64{}
@@ -85,20 +118,33 @@ func (j *judge) portsNeed(p *Ports) {
 		}
 	}
 	s, weighs := j.Report.Servers, 0.0
-	bytes := make([]float64, 2*s) // that hosts send, and receive
-	for _, m := range j.pieces {
+	load := make([]float64, 2*s) // that hosts send, and receive
+	for i, m := range j.messages {
+		size := 1.0
+		if j.file.sized {
+			size = float64(j.pieces[i].Bytes)
+		}
 		if src, dst := int(j.at(m.Src).rank), int(j.at(m.Dst).rank); src >= 0 && dst >= 0 && j.meets(src, dst) {
-			bytes[src] += float64(m.Bytes)
-			bytes[s+dst] += float64(m.Bytes)
-			weighs += float64(m.Bytes) * lightest[[2]int{src, dst}]
+			load[src] += size
+			load[s+dst] += size
+			weighs += size * lightest[[2]int{src, dst}]
 		}
 	}
-	for h, x := range bytes {
+	whole := func(x float64) float64 {
+		if j.file.sized {
+			return float64(up(x))
+		}
+		return x
+	}
+	for h, x := range load {
+		if rate := j.rateOf(j.from(int32(h % s))); rate < 1 { // both ways of a cable have it
+			x = whole(x / rate)
+		}
 		if x > j.needs {
 			j.needs, j.busiest = x, fmt.Sprintf("what %s %s", j.file.HostName(h%s), [...]string{"sends", "receives"}[h/s])
 		}
 	}
-	if x := float64(up(weighs / max(1, all))); x > j.needs {
+	if x := whole(weighs / max(1, all)); x > j.needs {
 		j.needs, j.busiest = x, "what the links of "+WeightKey+" carry"
 	}
 }
@@ -115,8 +161,13 @@ func (j *judge) leaving(i int32, p *Ports, src, dst seat) (out []int32) {
 	case way == nil:
 		j.message(Undelivered, i, "server%d sends to server%d from port %d, whose path is not known or has several", m.Src, m.Dst, m.Port())
 	}
+	slowest := min(1, j.rateOf(j.from(src.rank)), j.rateOf(j.to(dst.rank)))
 	for _, name := range way {
 		out = append(out, j.linkOf[name])
+		slowest = min(slowest, j.rateOf(j.link(j.linkOf[name])))
+	}
+	if j.file.sized && slowest < 1 {
+		j.took = up(float64(j.took) / slowest)
 	}
 	return out
 }

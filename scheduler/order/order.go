@@ -24,6 +24,7 @@ import (
 	"math"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/scheduler"
 )
 
@@ -253,6 +254,13 @@ func (p *Exchange) slow() bool {
 	return slices.ContainsFunc(p.Links, func(l scheduler.Link) bool { return l.Share < 1 })
 }
 
+// whole is the problem as if no link were slow, whose orders are near the shortest where few messages pass slow ones.
+func (p *Exchange) whole() *Exchange {
+	out := *p
+	out.Links = lists.Map(p.Links, func(l scheduler.Link) scheduler.Link { return scheduler.Link{Room: l.Room, Share: 1} })
+	return &out
+}
+
 // need is how long a link takes for so many messages that begin together.
 func (p *Exchange) need(link, messages int32) float64 {
 	if p.Links[link].Share < 1 {
@@ -282,7 +290,11 @@ func (p *Exchange) best(steps int) *scheduler.Plan {
 		return best
 	}
 	if slow && best != nil {
-		return p.Shorter(best, steps)
+		best = p.Shorter(best, steps)
+		if whole := p.whole().best(steps); p.Time(whole) < p.Time(best)*(1-round) {
+			best = whole
+		}
+		return best
 	}
 	g := p.fill(b.Time)
 	high, time := g.Phases, p.Time(g)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -44,7 +45,7 @@ func NewBoth(p *Paths) (*Exchange, error) {
 }
 
 // planBoth chooses ports for pairs, whose candidates load the links of both messages, and then an order over these paths.
-func (x *Exchange) planBoth(steps int) *scheduler.Plan {
+func (x *Exchange) planBoth(steps int) (best *scheduler.Plan) {
 	n, of := x.Hosts, x.Paths.(scheduler.Listed).Of
 	pairs := scheduler.Listed{Hosts: n, Of: make([][][]int32, n*n)}
 	for a := range n {
@@ -54,17 +55,23 @@ func (x *Exchange) planBoth(steps int) *scheduler.Plan {
 			}
 		}
 	}
-	path := balance.Choose(&scheduler.Problem{Hosts: n, Links: x.Links, Paths: pairs, Meets: func(a, b int) bool { return a < b }})
-	for a := range n {
-		for b := range n {
-			if a != b {
-				path[a*n+b] = path[min(a, b)*n+max(a, b)]
+	least := math.Inf(1)
+	for _, path := range balance.Choices(&scheduler.Problem{Hosts: n, Links: x.Links, Paths: pairs, Meets: func(a, b int) bool { return a < b }}) {
+		for a := range n {
+			for b := range n {
+				if a != b {
+					path[a*n+b] = path[min(a, b)*n+max(a, b)]
+				}
 			}
 		}
+		over := order.New(x.Chosen(path), nil)
+		p := order.Best(over, steps)
+		if time := over.Time(p); time < least*(1-1e-9) {
+			best, least = p, time
+			best.Path = path
+		}
 	}
-	p := order.Best(order.New(x.Chosen(path), nil), steps)
-	p.Path = path
-	return p
+	return best
 }
 
 // spares writes the ports of each message that a plan does not take, for who finds the planned one in use.

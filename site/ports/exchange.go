@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"evbench/internal/answer"
+	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/plan/promise"
 	"evbench/scheduler"
@@ -32,6 +33,7 @@ type Exchange struct {
 	hops  []netip.Addr // likewise: what answers behind the link
 	both  bool         // the messages of two hosts take candidates of one number: see NewBoth
 	roles Roles
+	slow  []string // its slow cables
 }
 
 // Roles say which hosts send and which receive, by number; nil: all.
@@ -96,9 +98,16 @@ func newExchange(p *Paths, roles Roles, takes func(Row) bool) (*Exchange, error)
 		candidates[m], x.ports[m] = append(candidates[m], links), append(x.ports[m], r.Port)
 	}
 	x.Paths = scheduler.Listed{Hosts: n, Of: candidates}
-	for range 2*n + len(number) {
-		x.Links = append(x.Links, scheduler.LinkOf(1))
+	shares, cables := p.shares()
+	x.Links = slices.Repeat([]scheduler.Link{scheduler.LinkOf(1)}, 2*n+len(number))
+	for name, share := range shares {
+		if l, there := number[name]; there {
+			x.Links[l] = scheduler.LinkOf(share)
+		} else if h := slices.IndexFunc(p.Hosts, func(h Host) bool { return h.String() == name }); h >= 0 {
+			x.Links[h], x.Links[n+h] = scheduler.LinkOf(share), scheduler.LinkOf(share)
+		}
 	}
+	x.slow = cables
 	return x, x.complete()
 }
 
@@ -121,8 +130,10 @@ func (p *Paths) ForJudge() (*judge.Ports, error) {
 		return nil, err
 	}
 	j, group := &judge.Ports{Sum: p.sum(), To: p.Port, Ways: map[[3]int][]string{}, Back: map[[3]int]bool{}}, p.groupOf()
+	shares, cables := p.shares()
+	j.Shares, j.Slow = shares, strings.Join(cables, ",")
 	for _, h := range p.Hosts {
-		j.Hosts = append(j.Hosts, fmt.Sprint(h.Name, " ", h.Addr))
+		j.Hosts = append(j.Hosts, h.String())
 	}
 	for _, r := range p.Rows {
 		var way []string
@@ -266,6 +277,8 @@ type Figures struct {
 	FullestPlan int    `json:"fullest_planned"`
 	FullestLink string `json:"fullest_link"`
 	Links       []Load `json:"links"` // the fullest first
+	// Slow are cables that are slower than a message, with their share of its rate: "172.16.0.1 172.16.0.0 0.5".
+	Slow []string `json:"slow,omitempty"`
 }
 
 // A Load is how many messages a link carries: by the first port of each, which nobody chose, and in the plan.
@@ -281,6 +294,7 @@ type Plan struct {
 	x    *Exchange
 	made string // another schedule than balance; "": that
 	Figures
+	times string // lines of its file where links are slow; "": not known yet
 }
 
 // Plan plans the exchange; steps bound the search, 0: as package order does.
@@ -292,8 +306,12 @@ func (x *Exchange) Plan(steps int) *Plan {
 		p.Plan = balance.Make(x.Problem, steps)
 	}
 	plain, chosen := order.New(x.Problem, make([]uint8, x.Hosts*x.Hosts)), order.New(x.Problem, p.Path)
-	p.Figures = Figures{Hosts: x.Hosts, Steps: chosen.Time(p.Plan), Any: whole(x.leastOfAny()), Linear: plain.Time(plain.LinearShift())}
-	p.Least = max(p.Any, whole(x.Least().Time))
+	round := whole
+	if x.slow != nil { // steps have lengths
+		round = func(time float64) float64 { return time }
+	}
+	p.Figures = Figures{Hosts: x.Hosts, Steps: chosen.Time(p.Plan), Any: round(x.leastOfAny()), Linear: plain.Time(plain.LinearShift()), Slow: x.slow}
+	p.Least = max(p.Any, round(x.Least().Time))
 	before, after := plain.Loads(), chosen.Loads()
 	for i, name := range x.names {
 		l := Load{name, before[2*x.Hosts+i], after[2*x.Hosts+i]}
@@ -324,7 +342,7 @@ func (x *Exchange) leastOfAny() float64 {
 			messages[g] += f.messages
 			for _, way := range f.ways {
 				if l := way[side*(len(way)-1)]; !number[l] {
-					number[l], links[g] = true, links[g]+1
+					number[l], links[g] = true, links[g]+x.Links[l].Rate()
 				}
 			}
 		}
@@ -333,7 +351,7 @@ func (x *Exchange) leastOfAny() float64 {
 		least = max(least, messages[g]/links[g])
 	}
 	first := int32(2 * x.Hosts)
-	return max(least, scheduler.Prove(slices.Repeat([]float64{1}, len(x.names)), anyRounds, func(weight, load []float64) (sum float64) {
+	return max(least, scheduler.Prove(lists.Map(x.Links[first:], scheduler.Link.Rate), anyRounds, func(weight, load []float64) (sum float64) {
 		for _, f := range flows {
 			best, least := 0, math.Inf(1)
 			for i, way := range f.ways {
@@ -361,13 +379,13 @@ type flow struct {
 	ways     [][]int32
 }
 
-// flows also returns how many messages the busiest host sends or receives.
+// flows also returns how long the busiest host sends or receives.
 func (x *Exchange) flows() (flows []flow, most float64) {
 	n, group, of := x.Hosts, x.of.groupOf(), x.Paths.(scheduler.Listed).Of
 	number, hosts := map[[2]int]int{}, make([]float64, 2*n)
 	x.Each(func(src, dst int) {
-		hosts[src]++
-		hosts[n+dst]++
+		hosts[src] += 1 / x.Links[src].Rate()
+		hosts[n+dst] += 1 / x.Links[dst].Rate()
 		key := [2]int{group[src], group[dst]}
 		at, ok := number[key]
 		if !ok {
@@ -391,6 +409,13 @@ const anyRounds = 400
 // Write writes a plan file of form 4 over paths by ports: a row "phase src dst port" for each message, hosts by number.
 func (p *Plan) Write(w io.Writer) error {
 	others := fmt.Sprintf("# schedule %s\n# phases %d\n", cmp.Or(p.made, "balance"), p.Phases)
+	if x := p.x; x.slow != nil {
+		if p.times == "" {
+			least, _, proof, weights := x.Bound(x.Problem)
+			p.times = fmt.Sprintf("# time %.6g\n# bound %.6g %s\n%s", order.New(x.Problem, p.Path).Time(p.Plan), least, proof, weights)
+		}
+		others += p.times
+	}
 	return p.x.WriteText(w, p.Path, "", others, func(w io.Writer, row func(m int) string) {
 		first, in := p.ByPhase()
 		for phase := range p.Phases {
@@ -409,9 +434,13 @@ func (x *Exchange) WriteText(w io.Writer, path []uint8, sizes, others string, li
 	head := io.MultiWriter(out, sum)
 	fmt.Fprintf(head, "# hosts %d\n", x.Hosts)
 	x.roles.write(head)
-	fmt.Fprintf(head, "# paths %s\n%s", x.of.sum(), sizes)
+	fmt.Fprintf(head, "# paths %s\n", x.of.sum())
+	if x.slow != nil {
+		fmt.Fprintf(head, "# slow %s\n", strings.Join(x.slow, ","))
+	}
+	io.WriteString(head, sizes)
 	for i, h := range x.of.Hosts {
-		fmt.Fprintf(out, "# x-host %d %s %s\n", i, h.Name, h.Addr)
+		fmt.Fprintf(out, "# x-host %d %s\n", i, h)
 	}
 	fmt.Fprintf(out, "# x-port %d\n", x.of.Port)
 	x.spares(out, path)
@@ -478,6 +507,51 @@ func (x *Exchange) Sized(bytes []int64) *scheduler.Problem {
 	return &p
 }
 
+// finest is the greatest weight of a link: a share of a millionth counts.
+const finest = 1e6
+
+// Bound is a time that no plan of messages goes below, all or those of Sized: what the busiest host needs, a link, or, where that is
+// more, what whole weights of links prove. A plan states proof and weights.
+func (x *Exchange) Bound(p *scheduler.Problem) (time float64, host int, proof, weights string) {
+	hosts := 2 * p.Hosts
+	load := make([]float64, hosts)
+	p.Each(func(src, dst int) {
+		size := p.Size(src*p.Hosts + dst)
+		load[src] += size
+		load[p.Hosts+dst] += size
+	})
+	for l := range load {
+		load[l] /= p.Links[l].Rate()
+	}
+	time = slices.Max(load)
+	host = slices.Index(load, time)
+	if proof = x.LinkName(host); x.both { // a file does not say so, and other ports may be lighter
+		return time, host, proof, ""
+	}
+	least, whole, all := p.Least().Weights, make([]float64, len(p.Links)), 0.0
+	for l, most := hosts, slices.Max(least); l < len(least); l++ {
+		whole[l] = math.Trunc(finest * least[l] / most)
+		all += whole[l] * p.Links[l].Rate()
+	}
+	if by := p.Weigh(whole) / max(1, all); by*(1-1e-12) > time {
+		time, proof = by, judge.WeightKey
+		for l, weight := range whole {
+			if weight > 0 {
+				weights += fmt.Sprintf("# %s %.0f %s\n", judge.WeightKey, weight, x.LinkName(l))
+			}
+		}
+	}
+	return time, host, proof, weights
+}
+
+// Slow says which cables are slower than a message; nil: none.
+func (x *Exchange) Slow() []string {
+	if x.slow == nil {
+		return nil
+	}
+	return []string{"slow, as the paths say: " + show.Few(x.slow)}
+}
+
 // LinkName is the name of a link, or of the host that sends or receives by it.
 func (x *Exchange) LinkName(link int) string {
 	if n := x.Hosts; link >= 2*n {
@@ -498,10 +572,10 @@ func (p *Plan) Answer() answer.Answer {
 	m := promise.Promise{Kind: promise.Ports, Takes: p.Steps, Least: p.Least}
 	f := m.Finding(fmt.Sprintf("with the ports of the plan the exchange takes %s steps", promise.Amount(p.Steps)), "; linear shift over plain ECMP takes "+promise.Amount(p.Linear))
 	if p.FullestLink == "" {
-		return answer.Decide(answer.Takes, answer.Evidence{Findings: []answer.Finding{f}, Why: []string{"all hosts are behind one switch, so no port chooses a path"}})
+		return answer.Decide(answer.Takes, answer.Evidence{Findings: []answer.Finding{f}, Why: append(p.x.Slow(), "all hosts are behind one switch, so no port chooses a path")})
 	}
-	return answer.Decide(answer.Takes, answer.Evidence{Findings: []answer.Finding{f}, Why: []string{
+	return answer.Decide(answer.Takes, answer.Evidence{Findings: []answer.Finding{f}, Why: append([]string{
 		fmt.Sprintf("plain ECMP, of which the first port of each pair is a sample, puts %s on %s; the plan puts %d on its fullest link", show.Plural(p.Fullest, "message", "messages"), p.FullestLink, p.FullestPlan),
 		"with any ports on these links, also those not asked about, no plan takes less than " + promise.Amount(p.Any) + " steps",
-	}})
+	}, p.x.Slow()...)})
 }

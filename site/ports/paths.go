@@ -36,7 +36,8 @@ type Paths struct {
 	Hosts    []Host
 	// Names are those of hops, where the network is known: "leaf0-spine1", from leaf0 into spine1.
 	Names map[netip.Addr]string
-	Rows  []Row // by Src, Dst, Port
+	Slow  []Slow // cables that are slower than most; nobody asks for them
+	Rows  []Row  // by Src, Dst, Port
 }
 
 // The protocols of probes, and of what is sent on the paths. A queue pair of RoCE v2 sends to RoCEPort from one of the ports
@@ -54,6 +55,8 @@ type Host struct {
 	Name string
 	Addr netip.Addr
 }
+
+func (h Host) String() string { return h.Name + " " + h.Addr.String() }
 
 // A Row is the path from one host to another, both by number, from a source port.
 type Row struct {
@@ -87,6 +90,7 @@ const (
 	silentHop  = "*"
 	noPort     = "-"
 	magic      = "# evbench paths 1"
+	magicSlow  = "# evbench paths 2" // with slow cables, which a reader of form 1 would miss
 	maxHosts   = 4096
 	maxRowHops = 30
 )
@@ -108,13 +112,19 @@ func compareRows(a, b Row) int {
 // Write writes the file: a header, and a row "src dst port hop hop …" for each port. A hop is *, where no answer came,
 // and a|b, where answers disagreed.
 func (p *Paths) Write(w io.Writer) error {
-	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s\n# time %s\n# protocol %s\n# port %d\n", magic, p.Time.UTC().Format(time.RFC3339), p.Protocol, p.Port)
+	out, first := bufio.NewWriter(w), magic
+	if len(p.Slow) > 0 {
+		first = magicSlow
+	}
+	fmt.Fprintf(out, "%s\n# time %s\n# protocol %s\n# port %d\n", first, p.Time.UTC().Format(time.RFC3339), p.Protocol, p.Port)
 	for _, h := range p.Hosts {
-		fmt.Fprintf(out, "# host %s %s\n", h.Name, h.Addr)
+		fmt.Fprintf(out, "# host %s\n", h)
 	}
 	for _, a := range slices.SortedFunc(maps.Keys(p.Names), netip.Addr.Compare) {
 		fmt.Fprintf(out, "# hop %s %s\n", a, p.Names[a])
+	}
+	for _, s := range p.Slow {
+		fmt.Fprintf(out, "# slow %s\n", s)
 	}
 	for _, r := range p.Rows {
 		fmt.Fprintf(out, "%s %s %s", p.Hosts[r.Src].Name, p.Hosts[r.Dst].Name, p.portText(r.Port))
@@ -137,11 +147,12 @@ func (p *Paths) WriteFile(name string) error {
 	})
 }
 
-// ReadFiles reads a file, or several of one network as one. A port that has moved between two of them is an error: one is out of
-// date.
+// ReadFiles reads a file, or several of one network as one, of which some may have slow cables alone. A port that has moved between
+// two of them is an error: one is out of date.
 func ReadFiles(names ...string) (*Paths, error) {
 	p := newParser()
 	for _, name := range names {
+		p.name = name + ": "
 		text, err := atomicfile.Read(name, atomicfile.MaxTables)
 		if err != nil {
 			return nil, err
@@ -150,18 +161,15 @@ func ReadFiles(names ...string) (*Paths, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return p.paths, nil
-}
-
-// Read reads the form of Write. Its errors name line and reason.
-func Read(r io.Reader) (*Paths, error) {
-	p := newParser()
-	return p.paths, p.read(r)
+	return p.paths, p.settle()
 }
 
 type parser struct {
 	paths *Paths
-	head  Paths // what the header of this file says
+	head  Paths  // what the header of this file says
+	name  string // of this file, for errors
+	form  string // its first line
+	slow  []slowLine
 	file  int
 	hosts map[string]int
 	seen  map[[3]int]seen
@@ -180,7 +188,7 @@ func newParser() *parser {
 func (p *parser) read(r io.Reader) error {
 	p.file++
 	p.head = Paths{}
-	lines, n := bufio.NewScanner(r), 0
+	lines, n, slow := bufio.NewScanner(r), 0, len(p.slow)
 	lines.Buffer(nil, 64<<10)
 	for lines.Scan() {
 		n++
@@ -193,7 +201,10 @@ func (p *parser) read(r io.Reader) error {
 		return lines.Err()
 	case n == 0:
 		return fmt.Errorf("is empty; a file of evbench paths begins with %q", magic)
-	case h.Protocol == "" || h.Port == 0 || h.Time.IsZero() || len(h.Hosts) < 2:
+	case len(p.slow) > slow && h.Protocol == "" && h.Hosts == nil: // and nothing else
+		p.file--
+		return nil
+	case h.Protocol == "" || h.Port == 0 || !h.Time.After(time.Time{}) || len(h.Hosts) < 2:
 		return errors.New("its header is not whole: time, protocol, port and two hosts or more are needed")
 	}
 	if p.head.Time.After(p.paths.Time) {
@@ -218,10 +229,15 @@ func (p *parser) agree() error {
 func (p *parser) line(n int, text string) error {
 	words := strings.Fields(text)
 	switch {
-	case n == 1 && strings.TrimSpace(text) != magic:
-		return fmt.Errorf("%.40q: a file of evbench paths begins with %q", text, magic)
-	case n == 1 || len(words) == 0:
+	case n == 1:
+		if p.form = strings.TrimSpace(text); p.form != magic && p.form != magicSlow {
+			return fmt.Errorf("%.40q: a file of evbench paths begins with %q", text, magic)
+		}
 		return nil
+	case len(words) == 0:
+		return nil
+	case words[0] == "#" && len(words) > 1 && words[1] == "slow":
+		return p.slowLine(n, words[2:])
 	case words[0] == "#":
 		return p.header(words[1:])
 	}

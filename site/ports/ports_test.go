@@ -2,9 +2,11 @@ package ports
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"path/filepath"
 	"slices"
@@ -167,6 +169,12 @@ a c 20001 172.16.0.1 *
 a c 20002 172.16.0.1|172.16.0.3 172.16.0.8
 `
 
+// Read reads the form of Write.
+func Read(r io.Reader) (*Paths, error) {
+	p := newParser()
+	return p.paths, cmp.Or(p.read(r), p.settle())
+}
+
 func TestRead(t *testing.T) {
 	for _, test := range []struct{ name, old, new, want string }{
 		{"another file", "# evbench paths 1", "# evbench plan 1", `line 1: "# evbench plan 1": a file of evbench paths begins with "# evbench paths 1"`},
@@ -219,6 +227,7 @@ func TestMerge(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(small)
 	f.Add(strings.Replace(small, "|", " * ", 1))
+	f.Add(strings.Replace(small, "paths 1", "paths 2", 1) + "# slow a 0.5\nc a 20001 172.16.0.2\n# slow 172.16.0.2 leaf0-spine1 0.25\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := Read(strings.NewReader(text))
 		if err != nil {

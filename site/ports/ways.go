@@ -86,7 +86,9 @@ func (w *Ways) of(ctx context.Context, a bench.Asked, t *topology.Tree, avoid []
 		}
 		s, err = Run(ctx, hosts, port, o, a.Trace)
 		s.Paths.Time, s.Paths.Names = time.Now(), w.Names
-		paths, n.gap = &s.Paths, s.Gap
+		if paths, n.gap = &s.Paths, s.Gap; w.Own != nil {
+			paths.Slow = w.Own.Slow
+		}
 	}
 	if err == nil {
 		var roles Roles
@@ -154,9 +156,9 @@ func (w *Ways) plan(n *wayset, c scenario.Case, p *plan.Plan) (_ *plan.Plan, err
 	if c.Routing == scenario.Ports {
 		least := o.plan.Least // of a plan made here
 		if least == 0 {
-			least = whole(max(n.x.leastOfAny(), n.x.Least().Time))
+			least = max(n.x.leastOfAny(), n.x.Least().Time)
 		}
-		out.Bound = scheduler.Bound{Phases: int(least)}
+		out.Bound = scheduler.Bound{Phases: int(whole(least))}
 	}
 	if c.Schedule != "" {
 		out.Schedule = scheduler.FromMessages(c.Schedule, p.Tree, false, o.messages)
@@ -197,6 +199,9 @@ func (p *Plan) take(f *judge.File) error {
 		if rank[i] = slices.IndexFunc(x.of.Hosts, func(h Host) bool { return len(host) > 1 && h.Addr.String() == host[1] }); rank[i] < 0 {
 			return fmt.Errorf("host %s has no paths", strings.Join(host, " at "))
 		}
+	}
+	if made, is := f.Stated("slow"), strings.Join(x.slow, ","); made != is {
+		return fmt.Errorf("it was made for the slow cables %q, the paths have %q: write fabric.routes: {kind: ports, paths: FILE}, with the files that it was made for", made, is)
 	}
 	for _, m := range f.Messages {
 		if int(max(m.Src, m.Dst)) >= len(rank) {

@@ -67,6 +67,7 @@ func JudgePorts(in Input, p *ports.Paths, file string) (*Ports, error) {
 		}
 		v.Measured, v.Notes = v.of.Measured, append(r.Notes, v.of.Notes...)
 	}
+	v.Notes = append(v.Notes, x.Slow()...)
 	return v, nil
 }
 
