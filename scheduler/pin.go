@@ -7,6 +7,7 @@ import (
 
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
+	"evbench/internal/show"
 	"evbench/scheduler/internal/slots"
 	"evbench/scheduler/internal/traffic"
 	"evbench/scheduler/pods"
@@ -111,10 +112,10 @@ func crowd(x *traffic.Traffic, g *coloring.ListGraph, c *coloring.Certificate) s
 	if receives {
 		verb, toward = "receives", "from"
 	}
-	what := fmt.Sprintf("leaf%d %s %s", x.F.Leaf[leaf], verb, count(len(c.Edges), "message"))
-	spines := count(c.Colors.Len(), "live spine")
+	what := fmt.Sprintf("leaf%d %s %s", x.F.Leaf[leaf], verb, show.Plural(len(c.Edges), "message", "messages"))
+	spines := show.Plural(c.Colors.Len(), "live spine", "live spines")
 	if x.F.Cables != nil {
-		spines = count(cablesOf(x, leaf, c.Colors), "live cable")
+		spines = show.Plural(cablesOf(x, leaf, c.Colors), "live cable", "live cables")
 	}
 	spines += names(c.Colors)
 	if c.Colors == x.Up[leaf] {
@@ -136,7 +137,7 @@ func among(x *traffic.Traffic, g *coloring.ListGraph, c *coloring.Certificate) s
 	for _, i := range c.Edges {
 		in[g.Edges[i].U], in[g.Edges[i].V] = true, true
 	}
-	return fmt.Sprintf("%s among %s", count(len(c.Edges), "message"), leafNames(x, in))
+	return fmt.Sprintf("%s among %s", show.Plural(len(c.Edges), "message", "messages"), leafNames(x, in))
 }
 
 func mostOn(x *traffic.Traffic, c *coloring.Certificate) string {
@@ -178,11 +179,4 @@ func shorten(words []string) string {
 		words = append(words[:most-1:most-1], fmt.Sprintf("%d more", len(words)-most+1))
 	}
 	return strings.Join(words, ", ")
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -142,14 +142,8 @@ func (b *tree) build(t *topology.Tree) (*plan.Plan, float64, error) {
 		return p, 0, nil
 	}
 	if b.o.Schedule == schedules.FORS && (b.slow() || p.Gap() > 0) {
-		if s := order.Share(p.Schedule, t, p.Rates); s != p.Schedule {
-			other := *p
-			q := &other
-			q.Schedule, q.Whole = s, false
-			q.Paths = routing.CountPaths(t, q.AllPaths())
-			if p.Objective != schedules.FewestPhases && q.Paths.Most > p.Paths.Most {
-				q = p
-			} else if b.slow() {
+		if q := share(p); q != p {
+			if b.slow() {
 				q.Bound = scheduler.Bound{} // which is of phases without shared links
 			}
 			p, err = q, q.Judge()
@@ -159,6 +153,23 @@ func (b *tree) build(t *topology.Tree) (*plan.Plan, float64, error) {
 		return p, 0, err
 	}
 	return p, p.Cost(plan.Equal, 0).Duration, err
+}
+
+// share is the plan with messages that share phases, or the plan itself. Where paths are to be few, none has more than before:
+// then they stay as they are.
+func share(p *plan.Plan) *plan.Plan {
+	for _, kept := range []bool{false, true} {
+		s := order.Share(p.Schedule, p.Tree, p.Rates, kept)
+		if s == p.Schedule {
+			return p
+		}
+		q := *p
+		q.Schedule, q.Whole = s, false
+		if q.Paths = routing.CountPaths(p.Tree, q.AllPaths()); p.Objective == schedules.FewestPhases || q.Paths.Most <= p.Paths.Most {
+			return &q
+		}
+	}
+	return p
 }
 
 // whole is the bound of a plan, in message times, which a plan attains whose phases have lengths: such a plan needs no

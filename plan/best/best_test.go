@@ -56,6 +56,14 @@ func TestAtTheBound(t *testing.T) {
 	}
 }
 
+// TestFewPaths: where paths are to be few, a plan with a gap is shortened over the paths that it has, if others would be more.
+func TestFewPaths(t *testing.T) {
+	tree := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2, Spines: 3, Tops: 2})
+	tree = expect.Value(tree.Without(topology.Link{Leaf: 0, Spine: 0}, topology.Link{Leaf: 1, Spine: 1}))(t)
+	p := expect.Value(best.Tree(tree, plan.Options{Schedule: "fors", Objective: "paths"}, topology.Rates{}))(t)
+	expect.True(t, p.Phases() == 7 && p.Paths.Most == 1, "%d phases, %d paths", p.Phases(), p.Paths.Most)
+}
+
 // Of random networks of two and three levels with slow hosts, whose cables carry 1 to 4 messages, no plan takes less than
 // the bound of all plans in phases, also of those whose messages share links, and nearly all take no more; the answer and
 // the line below it agree. Of 100, 92 are at the bound, and 3 more than 4 % and two message times above.

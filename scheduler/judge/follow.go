@@ -183,20 +183,11 @@ func (j *judge) overBound() {
 }
 
 // Amount is a time of the plan with its unit: byte times are whole.
-func (r *Report) Amount(x float64) string { return fmt.Sprintf("%.*g %s", r.digits(), x, r.unit()) }
-
-func (r *Report) unit() string {
+func (r *Report) Amount(x float64) string {
 	if r.File.sized {
-		return "byte times"
+		return fmt.Sprintf("%.16g byte times", x)
 	}
-	return "message times"
-}
-
-func (r *Report) digits() int {
-	if r.File.sized {
-		return 16
-	}
-	return 6
+	return fmt.Sprintf("%.6g message times", x)
 }
 
 // equal compares numbers of which one was written with six digits.

@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"evbench/topology"
@@ -262,7 +263,8 @@ func (r *Report) writeFigures(w io.Writer) {
 		fmt.Fprintf(w, "duration %.6g message times, predicted efficiency %.3f\n", r.Duration, r.PredictedEfficiency)
 	}
 	if b := r.Bound; b != nil && b.Proven {
-		fmt.Fprintf(w, "bound %.*g proven by %s: %s\n", r.digits(), b.Value, b.Kind, r.distance())
+		value, _, _ := strings.Cut(r.Amount(b.Value), " ")
+		fmt.Fprintf(w, "bound %s proven by %s: %s\n", value, b.Kind, r.distance())
 	}
 	if p := r.Paths; p != nil {
 		fmt.Fprintf(w, "paths: at most %d from a leaf to a server, LMC %d, %d LIDs, %d LFT entries\n", p.Most, p.LMC, p.LIDs, p.Entries)

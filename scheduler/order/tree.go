@@ -19,8 +19,8 @@ func OfHosts(s *scheduler.Schedule, t *topology.Tree, slow []topology.SlowHost) 
 // mostLanes is for how many candidates of all messages a search may choose others than the plan has: some seconds.
 const mostLanes = 200_000
 
-// ofSchedule is messages of a pinned schedule over its paths, those that meet.
-func ofSchedule(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, meets func(src, dst int) bool) (*Exchange, *scheduler.Lanes) {
+// ofSchedule is messages of a pinned schedule over its paths, those that meet; kept: which a search does not change.
+func ofSchedule(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, meets func(src, dst int) bool, kept bool) (*Exchange, *scheduler.Lanes) {
 	p := scheduler.OfTree(t, r)
 	p.Meets = meets
 	lanes, most, all := p.Paths.(*scheduler.Lanes), 0, 0
@@ -32,7 +32,7 @@ func ofSchedule(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, meets
 		n := len(lanes.Live(src, dst))
 		most, all = max(most, n), all+n
 	})
-	if all > mostLanes || most > math.MaxUint8 {
+	if kept || all > mostLanes || most > math.MaxUint8 {
 		p.Paths = scheduler.One(func(to []int32, src, dst int) []int32 { return lanes.Append(to, src, dst, takes(src, dst)) })
 		return New(p, nil), lanes
 	}
@@ -54,8 +54,8 @@ func phased(p *Exchange, s *scheduler.Schedule) *scheduler.Plan {
 }
 
 // Share returns a pinned schedule that takes less time where links or hosts are slow: slow messages share
-// phases, and in these others share links. It returns s itself if it finds none.
-func Share(s *scheduler.Schedule, t *topology.Tree, r topology.Rates) *scheduler.Schedule {
+// phases, and in these others share links. It returns s itself if it finds none. kept: messages keep their paths.
+func Share(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, kept bool) *scheduler.Schedule {
 	steps := 0
 	if s.Ranks > shareRanks {
 		if len(r.Hosts)+len(r.Slow) == 0 {
@@ -63,7 +63,7 @@ func Share(s *scheduler.Schedule, t *topology.Tree, r topology.Rates) *scheduler
 		}
 		steps = -1
 	}
-	p, lanes := ofSchedule(s, t, r, s.Meets)
+	p, lanes := ofSchedule(s, t, r, s.Meets, kept)
 	first := phased(p, s)
 	if steps < 0 && p.Time(first) <= nearly*p.Bound().Steps {
 		return s
@@ -97,7 +97,7 @@ const (
 // TimeOf returns how long a pinned schedule takes where links or hosts are slow: a phase lasts as long as its slowest link
 // needs for what it carries. phases are those that have messages, of those that there are.
 func TimeOf(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, there func(src, dst int) bool) (phases int, time float64) {
-	p, _ := ofSchedule(s, t, r, func(src, dst int) bool { return s.Meets(src, dst) && there(src, dst) })
+	p, _ := ofSchedule(s, t, r, func(src, dst int) bool { return s.Meets(src, dst) && there(src, dst) }, true)
 	x := phased(p, s).Squeezed()
 	return x.Phases, p.Time(x)
 }

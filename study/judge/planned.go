@@ -60,7 +60,7 @@ func (v *Verdict) planned(f *fabric, faults []fault) {
 			return nil, 0, err
 		}
 		if len(r.Hosts)+len(r.Slow) > 0 || s.Phases > b.Phases {
-			s = order.Share(s, t, r)
+			s = order.Share(s, t, r, false)
 		}
 		p := &Planned{Schedule: s.Name, made: s}
 		p.Phases, p.Efficiency = f.time(s, r)
