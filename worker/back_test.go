@@ -144,7 +144,7 @@ func TestStill(t *testing.T) {
 				r.returns = true
 				f := r.still(2)
 				r.start()
-				c := offeredCase(mode, load.Load{Rate: .5 * inMemory, Buffer: 1 << 20, GoesOn: true}, 14*time.Second)
+				c := offeredCase(mode, load.Load{Rate: .1 * inMemory, Buffer: 1 << 18, GoesOn: true}, 14*time.Second)
 				c.Peers = peersOfAll(4)
 				time.AfterFunc(2*time.Second, f.stop)
 				time.AfterFunc(2*time.Second+tt.for_, f.run)
@@ -170,7 +170,7 @@ func TestBackOverlapping(t *testing.T) {
 			r := newRig(t, 5)
 			r.returns = true
 			r.start()
-			c := offeredCase(mode, load.Load{Rate: .5 * inMemory, Buffer: 1 << 20, GoesOn: true}, 8*time.Second)
+			c := offeredCase(mode, load.Load{Rate: .1 * inMemory, Buffer: 1 << 18, GoesOn: true}, 8*time.Second)
 			c.Rows, c.Peers = rows(5), peersOfAll(5)
 			for rank, every := range []time.Duration{1700, 2300, 3100} {
 				every *= time.Millisecond

@@ -52,9 +52,9 @@ func TestOverTCP(t *testing.T) {
 		if mode == modes.Ordered {
 			c.Standby = everyPath(n, 0)
 		}
-		c.Fragment, c.Sizes.Spread, c.Exchanges, c.Interval, c.Timeout = 20000, 0.3, 50, 20*time.Millisecond, time.Minute
+		c.Fragment, c.Sizes.Spread, c.Exchanges, c.Interval, c.Timeout = 20000, 0.3, 20, 20*time.Millisecond, time.Minute
 		o, err := ctl.RunCase(t.Context(), c)
-		expect.True(t, err == nil && o.Built == o.Assigned && o.Events == 50*n && o.CorruptFragments+o.StrayFragments == 0,
+		expect.True(t, err == nil && o.Built == o.Assigned && o.Events == 20*n && o.CorruptFragments+o.StrayFragments == 0,
 			"%s: %v; %+v", mode, err, o)
 	}
 	for i, d := range differing {
@@ -62,9 +62,9 @@ func TestOverTCP(t *testing.T) {
 		if c.Mode == modes.Ordered {
 			c.Standby = everyPath(n, 0)
 		}
-		c.Fragment, c.Sizes, c.Exchanges, c.Timeout = 20000, d, 20, time.Minute
+		c.Fragment, c.Sizes, c.Exchanges, c.Timeout = 20000, d, 8, time.Minute
 		o, err := ctl.RunCase(t.Context(), c)
-		expect.True(t, err == nil && o.Built == o.Assigned && o.Events == 20*uint64(n) && o.CorruptFragments+o.StrayFragments == 0,
+		expect.True(t, err == nil && o.Built == o.Assigned && o.Events == 8*uint64(n) && o.CorruptFragments+o.StrayFragments == 0,
 			"%+v: %v; %+v", d, err, o)
 	}
 	changePlan(t, ctl, n)
