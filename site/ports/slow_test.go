@@ -299,6 +299,7 @@ func TestSlowRun(t *testing.T) {
 	cost := chosen.Cost(plan.Equal, 1)
 	expect.True(t, math.Abs(cost.Duration-figures.Steps) < 1e-9 && cost.Duration >= 17.5, "%g steps of chosen ports, %+v", cost.Duration, figures)
 	expect.True(t, math.Abs(shift.Cost(plan.Equal, 1).Duration-figures.Linear) < 1e-9, "linear shift")
+	expect.Equal(t, shift.Bound.Phases, chosen.Bound.Phases, "bound of linear shift")
 	expect.True(t, chosen.Bound.Phases == int(math.Ceil(figures.Least-1e-6)) && chosen.Bound.Phases >= 18, "%d, %+v", chosen.Bound.Phases, figures)
 	expect.Contains(t, string(w.Files()[0].Text), "# evbench paths 2\n")
 

@@ -153,7 +153,7 @@ func (w *Ways) plan(n *wayset, c scenario.Case, p *plan.Plan) (_ *plan.Plan, err
 	}
 	out := *p
 	out.Over, out.Schedule, out.Routing = o, nil, c.Routing
-	if c.Routing == scenario.Ports {
+	if c.Routing == scenario.Ports || n.x.slow != nil { // which the bound of a tree does not know
 		least := o.plan.Least // of a plan made here
 		if least == 0 {
 			least = max(n.x.leastOfAny(), n.x.Least().Time)
