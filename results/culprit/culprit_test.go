@@ -2,6 +2,7 @@ package culprit_test
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -65,4 +66,22 @@ func TestSlowness(t *testing.T) {
 	e := culprit.Evidence(p, modes.Sync, 12, run.Pairs, servers, 0)
 	expect.True(t, len(e.Servers) == 16 && e.Servers[0].Control && e.Servers[9].Stood > 6 && e.Timed, "%+v", e.Servers)
 	expect.True(t, culprit.Evidence(p, modes.Unsync, 12, run.Pairs, servers[1:], 0).Servers == nil, "servers of a part")
+}
+
+// Courses of pairs come into parts as long as the longest, and the last one ends with the time.
+func TestCourses(t *testing.T) {
+	run := paired(t, 4, 1)
+	p := expect.Value(plan.Read(strings.NewReader(string(run.Plans["shift"])), nil))(t)
+	for i := range run.Pairs {
+		x := &run.Pairs[i]
+		if x.Sec, x.BucketSec, x.Course = 2, 0.5, "100 100 100 100 - 300"; i == 1 {
+			x.BucketSec, x.Course = 1, "100 50"
+		}
+	}
+	e := culprit.Evidence(p, modes.Sync, 2.8, run.Pairs, nil, -1)
+	expect.Equal(t, fmt.Sprint(e.Parts, e.Pairs[0].Course, e.Pairs[1].Course), "[1 2 2.8] [0.002 0.002 0.006] [0.002 0.001 0]", "parts, courses")
+	for i := range run.Pairs {
+		run.Pairs[i].Course = ""
+	}
+	expect.True(t, culprit.Evidence(p, modes.Sync, 2.8, run.Pairs, nil, -1).Parts == nil, "parts of an older file")
 }
