@@ -170,8 +170,9 @@ func (h history) slow(pairs []int) (in, full []bool, clear bool) {
 		return lists.Map(each, func(x sum) bool { return x.n > 0 && x.mean() > part*high })
 	}
 	in, full = above(0.5), above(0.75)
-	for k := range in { // goes on as it was where nothing came
-		in[k] = in[k] || each[k].n == 0 && k > 0 && in[k-1]
+	for k := range in { // goes on over parts in which nothing came
+		next := slices.IndexFunc(each[k:], func(x sum) bool { return x.n > 0 })
+		in[k] = in[k] || k > 0 && in[k-1] && next > 0 && in[k+next]
 	}
 	h.significant(in, each)
 	for k, sure := range slices.Clone(in) { // what began or ended within a part was slow for some of it
