@@ -56,7 +56,7 @@ func TestPorts(t *testing.T) {
 	}
 	expect.Equal(t, ports, []int{65535, 49160, 0, 32768, 1, 1}, "ports")
 	for _, tt := range []struct{ row, want string }{
-		{"0 0 1 0\n", `path "0": write a source port, 1..65535, or -`}, {"0 0 1 65536\n", `path "65536"`}, {"0 0 1 2.1\n", `path "2.1"`},
+		{"0 0 1 0\n", "port 0: write a source port, 1..65535, or -"}, {"0 0 1 65536\n", "port is larger than 65535"}, {"0 0 1 2.1\n", "port is not a number"},
 	} {
 		expect.Error(t, expect.Err(judge.Read(strings.NewReader(head+tt.row))), tt.want)
 	}
