@@ -212,7 +212,7 @@ func TestCheck(t *testing.T) {
 		{"another file", "sha256:", "sha256:0", "the plan was made for another paths file: older or newer than this one"},
 		{"other hosts", "# hosts 6", "# hosts 7", "the plan is for 7 hosts, the paths are for 6"},
 		{"another host", "node3 10.0.3.1", "node3 10.0.9.1", "the plan has host 3 node3 10.0.9.1, which is another host in the paths"},
-		{"no number", lines[row], "x", `"x": phase is not a number`},
+		{"no number", lines[row], "x", `"x": no src; a row is "phase src dst port"`},
 		{"another file form", "plan 4", "plan 1", `unknown header "hosts"`},
 		{"whole", "", "", ""},
 	} {
