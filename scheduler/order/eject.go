@@ -25,12 +25,14 @@ const mostWork = 100_000_000_000
 // mostMemory is in bytes.
 const mostMemory = 1 << 30
 
-// lately is for how many placements a message that was placed stays, unless nothing else can go. One in
-// harder times that a message is taken out, it gets one harder to take out, up to hardest.
+// lately is for how many placements a message that was placed stays, unless nothing else can go, and up to three times as many, by its number;
+// where messages choose among paths, and so have more places, longer: two ports a pair then took a phase less of 67 (64 hosts)
+// and of 345 (326); 256 was no better. One in harder times that a message is taken out, it gets one harder to take out, up to hardest.
 const (
-	lately  = 4
-	harder  = 8
-	hardest = 20
+	lately       = 4
+	latelyChosen = 64
+	harder       = 8
+	hardest      = 20
 )
 
 // An ejector holds a partial order of phases and improves it. A message that has no phase takes one, and
@@ -43,6 +45,7 @@ type ejector struct {
 	full   []uint64 // by link and phase, in bytes: what its message weighs if the link has no room
 	none   []uint64 // a row without weights, and memory for one
 	more   []uint64
+	lately int32     // or latelyChosen
 	first  []int     // by link: its messages are owner[first+phase·most:], with the most that it carries in a phase
 	most   []int     // by link
 	room   [][]int32 // by phase and link
@@ -92,7 +95,10 @@ func (p *Exchange) eject(g *scheduler.Plan, low, high, steps int) *scheduler.Pla
 
 // ejector holds a schedule with phases of some lengths, over paths that may change unless nil; it is nil where that takes more than mostMemory.
 func (p *Exchange) ejector(g *scheduler.Plan, lengths []float64, path []uint8) *ejector {
-	e := &ejector{p: p, path: path, phases: g.Phases, stride: (g.Phases + 7) / 8, random: 1, most: make([]int, len(p.Links))}
+	e := &ejector{p: p, path: path, lately: lately, phases: g.Phases, stride: (g.Phases + 7) / 8, random: 1, most: make([]int, len(p.Links))}
+	if path != nil {
+		e.lately = latelyChosen
+	}
 	rooms, sum := map[float64][]int32{}, 0
 	for _, x := range lengths[:g.Phases] {
 		if rooms[x] == nil {
@@ -298,7 +304,7 @@ func (e *ejector) settled(links []int32, k int) bool {
 			continue
 		}
 		for _, o := range e.slots(l, k) {
-			if e.now-e.since[o] < lately+int32(o&7) {
+			if e.now-e.since[o] < e.lately+o&(2*e.lately-1) {
 				return false
 			}
 		}
