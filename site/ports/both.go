@@ -44,24 +44,41 @@ func NewBoth(p *Paths) (*Exchange, error) {
 	return x, nil
 }
 
+// Of small exchanges ports are chosen so often, from another one of each pair at first, until an order over them takes the least: an
+// order cannot take other ports, as it does where messages choose by themselves. 16 hosts with a dead cable: 16 steps in place of 17.
+const (
+	tries     = 16
+	mostTried = 64 // hosts
+)
+
 // planBoth chooses ports for pairs, whose candidates load the links of both messages, and then an order over these paths.
 func (x *Exchange) planBoth(steps int) (best *scheduler.Plan) {
+	least, time := max(x.leastOfAny(), x.Least().Time), math.Inf(1)
+	for try := 0; try == 0 || try < tries && x.Hosts <= mostTried && time > whole(least); try++ {
+		if p, t := x.planPairs(steps, try); t < time*(1-1e-9) {
+			best, time = p, t
+		}
+	}
+	return best
+}
+
+func (x *Exchange) planPairs(steps, try int) (best *scheduler.Plan, least float64) {
 	n, of := x.Hosts, x.Paths.(scheduler.Listed).Of
 	pairs := scheduler.Listed{Hosts: n, Of: make([][][]int32, n*n)}
 	for a := range n {
 		for b := a + 1; b < n; b++ {
-			for i, there := range of[a*n+b] {
-				pairs.Of[a*n+b] = append(pairs.Of[a*n+b], slices.Concat(there, of[b*n+a][i]))
+			for i := range of[a*n+b] {
+				i = (i + try) % len(of[a*n+b])
+				pairs.Of[a*n+b] = append(pairs.Of[a*n+b], slices.Concat(of[a*n+b][i], of[b*n+a][i]))
 			}
 		}
 	}
-	least := math.Inf(1)
+	least = math.Inf(1)
 	for _, path := range balance.Choices(&scheduler.Problem{Hosts: n, Links: x.Links, Paths: pairs, Meets: func(a, b int) bool { return a < b }}) {
 		for a := range n {
-			for b := range n {
-				if a != b {
-					path[a*n+b] = path[min(a, b)*n+max(a, b)]
-				}
+			for b := a + 1; b < n; b++ {
+				at := uint8((int(path[a*n+b]) + try) % len(of[a*n+b]))
+				path[a*n+b], path[b*n+a] = at, at
 			}
 		}
 		over := order.New(x.Chosen(path), nil)
@@ -71,7 +88,7 @@ func (x *Exchange) planBoth(steps int) (best *scheduler.Plan) {
 			best.Path = path
 		}
 	}
-	return best
+	return best, least
 }
 
 // spares writes the ports of each message that a plan does not take, for who finds the planned one in use.
