@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/cmd/open"
+	"evbench/cmd/open/held"
 	"evbench/cmd/open/tables"
 	"evbench/companion"
 	"evbench/fabric/lab"
@@ -137,7 +138,7 @@ func labUpAction(c *cli.Context) error {
 	if err := isDir(os.TempDir()); err != nil {
 		return usagef("TMPDIR: %w", err)
 	}
-	if err := open.MayBuild(); err != nil {
+	if err := held.MayBuild(); err != nil {
 		return err
 	}
 	if c.IsSet("tables") || c.IsSet("engine") {
@@ -160,7 +161,7 @@ func labUpAction(c *cli.Context) error {
 	if err := enterLab(nil); err != nil {
 		return err
 	}
-	return open.KeepLab(c.Context, p, known.Engines, lab.Options{Tree: t, Rate: cmdline.Rate(c, "rate"), Packets: p.Routing == routing.Spray}, c.App.Writer)
+	return held.KeepTree(c.Context, p, known.Engines, lab.Options{Tree: t, Rate: cmdline.Rate(c, "rate"), Packets: p.Routing == routing.Spray}, c.App.Writer)
 }
 
 // labOfNetwork builds the lab of a network of any shape, with the routes of its tables.
@@ -186,8 +187,8 @@ func labOfNetwork(c *cli.Context) error {
 }
 
 func labUpInBackground(c *cli.Context) error {
-	err := open.Background(c.Context, c.App.Writer, append(os.Args[1:], "--foreground")...)
-	if ended, ok := errors.AsType[*open.EndError](err); ok {
+	err := held.Background(c.Context, c.App.Writer, append(os.Args[1:], "--foreground")...)
+	if ended, ok := errors.AsType[*held.EndError](err); ok {
 		return &exitError{ended.Code, err}
 	}
 	if err == nil {
@@ -203,7 +204,7 @@ func labExecAction(c *cli.Context) error {
 	if c.NArg() < 2 {
 		return usagef("exec: NODE and COMMAND are needed, for example: evbench lab exec leaf0 ip route")
 	}
-	h, p, err := open.FindLab()
+	h, p, err := held.Find()
 	if err != nil {
 		return usage(err)
 	}
@@ -224,7 +225,7 @@ func labExecAction(c *cli.Context) error {
 }
 
 func labDownAction(c *cli.Context) error {
-	h, err := open.DownLab(c.Context)
+	h, err := held.Down(c.Context)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/cmd/open"
+	"evbench/cmd/open/held"
 	"evbench/internal/proc"
 	"evbench/testing/expect"
 	"evbench/testing/need"
@@ -96,7 +96,7 @@ func TestLabStateOfOthers(t *testing.T) {
 			dir := t.TempDir()
 			t.Setenv("TMPDIR", dir)
 			t.Setenv("XDG_RUNTIME_DIR", "")
-			file, _ := open.StateFile()
+			file, _ := held.StateFile()
 			write(t, dir, "victim", "precious")
 			expect.Must(t, errors.Join(os.Mkdir(filepath.Dir(file), 0o700), tt.plant(t, dir, file)))
 			calls := [][]string{{"lab", "down"}, {"lab", "exec", "leaf0", "true"}}

@@ -16,6 +16,7 @@ import (
 
 	"evbench/companion"
 	"evbench/fabric"
+	"evbench/fabric/lab"
 	"evbench/internal/lists"
 	"evbench/internal/proc"
 	"evbench/internal/trust"
@@ -142,7 +143,7 @@ func (r ranks) agent(dir string) string {
 esac
 exec nsenter --net="$net" -- unshare --uts --mount sh -c \
 	'hostname "$0" && mount --bind %q/hosts /etc/hosts && mount --bind /dev/null /etc/resolv.conf && set -- sh -c "$*" && %s' "$node" "$@"
-`, dir, ownSys)
+`, dir, lab.OwnSys)
 	return b.String()
 }
 

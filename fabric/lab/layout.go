@@ -227,6 +227,11 @@ func (y *layout) switches() int { return y.below }
 
 func (y *layout) servers() int { return len(y.names) - y.below }
 
+// OwnSys is a script of sh that runs its arguments where /sys shows the devices of its network
+// namespace, as ip netns exec does: UCX takes them from there. Where the kernel refuses the mount, /sys
+// stays as it was. Control groups, which a new sysfs is without, stay in it.
+const OwnSys = `{ [ -d /sys/fs/cgroup ] && exec 3</sys/fs/cgroup; mount -t sysfs sysfs /sys && mount -c --rbind /proc/self/fd/3 /sys/fs/cgroup; } 2>/dev/null; exec 3<&- "$@"`
+
 // SockBuf bounds the data in the queues of the lab, as credits would on a lossless fabric, when
 // all send to all: even 16 MiB would otherwise overflow. The kernel doubles it. In step few flows
 // share a link, and acknowledgements of full windows wait behind data: then the kernel chooses.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"evbench/cmd/open"
+	"evbench/cmd/open/held"
 	"fmt"
 	"io"
 	"net/netip"
@@ -26,11 +27,11 @@ import (
 	"evbench/topology"
 )
 
-// KeepNetwork is KeepLab for a network of any shape, with the routes of its tables: servers are the given
+// KeepNetwork is KeepTree for a network of any shape, with the routes of its tables: servers are the given
 // hosts, in their order. Links that change are not routed around.
 func KeepNetwork(ctx context.Context, t *lft.Tables, hosts []network.Node, o lab.Options, text string, out io.Writer) error {
 	o.Graph = graphOf(t.Net, hosts)
-	return open.Keep(ctx, text, o, out, func(l *lab.Lab) error {
+	return held.Keep(ctx, text, o, out, func(l *lab.Lab) error {
 		return installTables(ctx, linux.NewTarget(l), l, t, hosts)
 	}, func(*lab.Lab) error {
 		<-ctx.Done()

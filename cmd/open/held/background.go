@@ -1,4 +1,4 @@
-package open
+package held
 
 import (
 	"bufio"
@@ -24,7 +24,7 @@ type EndError struct {
 
 func (e *EndError) Error() string { return e.said }
 
-// Background starts this program again with arguments by which it calls KeepLab, in a session of
+// Background starts this program again with arguments by which it calls KeepTree, in a session of
 // its own, and copies its output until its lab is up. If ctx ends before, it is told to end.
 func Background(ctx context.Context, out io.Writer, args ...string) error {
 	holder := exec.Command("/proc/self/exe", args...)

@@ -1,4 +1,4 @@
-package open
+package held
 
 import (
 	"encoding/json"
@@ -13,16 +13,16 @@ import (
 	"evbench/internal/trust"
 )
 
-// A HeldLab is a lab that a process in the background keeps up, or builds, as described by its
+// A Lab is a lab that a process in the background keeps up, or builds, as described by its
 // state file.
-type HeldLab struct {
+type Lab struct {
 	trust.ID                // the process whose descriptors hold the namespaces
 	User     bool           `json:"user"`            // they are in a user namespace of its own
 	Nodes    map[string]int `json:"nodes,omitempty"` // node -> descriptor of its namespace; empty during the build
 	Text     string         `json:"text"`            // description for people
 }
 
-func (h HeldLab) String() string {
+func (h Lab) String() string {
 	if h.Nodes == nil {
 		return "being built: " + h.Text
 	}
@@ -41,9 +41,9 @@ func StateFile() (name string, own bool) {
 	return filepath.Join(dir, "evbench-lab.json"), own
 }
 
-// FindLab returns the lab that is up, or being built, and its process, or errNone. It trusts a file
+// Find returns the lab that is up, or being built, and its process, or errNone. It trusts a file
 // only if the user owns it, and a process only if it has written the file.
-func FindLab() (h HeldLab, p *trust.Process, err error) {
+func Find() (h Lab, p *trust.Process, err error) {
 	name, _ := StateFile()
 	err = trust.Folder(filepath.Dir(name))
 	var line []byte
@@ -69,19 +69,19 @@ func FindLab() (h HeldLab, p *trust.Process, err error) {
 
 // parse reads the state of a lab: one line before it is built, one when it is up. A file is empty
 // until its process has written it.
-func parse(line []byte) (h HeldLab, err error) {
+func parse(line []byte) (h Lab, err error) {
 	if len(line) == 0 {
-		return HeldLab{}, errNone
+		return Lab{}, errNone
 	}
 	if err := json.Unmarshal(line, &h); err != nil {
-		return HeldLab{}, err
+		return Lab{}, err
 	}
 	if err := h.ID.Check(); err != nil {
-		return HeldLab{}, err
+		return Lab{}, err
 	}
 	for name, fd := range h.Nodes {
 		if fd < 0 {
-			return HeldLab{}, fmt.Errorf("%s: %d is not a file descriptor", name, fd)
+			return Lab{}, fmt.Errorf("%s: %d is not a file descriptor", name, fd)
 		}
 	}
 	return h, nil
@@ -89,7 +89,7 @@ func parse(line []byte) (h HeldLab, err error) {
 
 // MayBuild returns an error if this user already has a lab.
 func MayBuild() error {
-	h, _, err := FindLab()
+	h, _, err := Find()
 	switch {
 	case err == nil:
 		return proc.Usagef("a lab is %v; take it down first: evbench lab down", h)
@@ -102,7 +102,7 @@ func MayBuild() error {
 // A claim is the state file while this process holds it, so that a user has one lab at a time.
 type claim struct {
 	f *trust.Record
-	h HeldLab
+	h Lab
 }
 
 func claimed(text string) (*claim, error) {
@@ -112,7 +112,7 @@ func claimed(text string) (*claim, error) {
 	}
 	name, _ := StateFile()
 	_, inside := lab.User()
-	c := &claim{h: HeldLab{ID: id, User: inside, Text: text}}
+	c := &claim{h: Lab{ID: id, User: inside, Text: text}}
 	c.f, err = lockState(name)
 	if errors.Is(err, trust.ErrLocked) {
 		if err := MayBuild(); err != nil {

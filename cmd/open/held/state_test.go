@@ -1,4 +1,4 @@
-package open
+package held
 
 import (
 	"encoding/json"

@@ -1,4 +1,6 @@
-package open
+// Package held keeps a lab up in the background: it builds one, records its place, and finds it again for those who look into it or take it
+// down.
+package held
 
 import (
 	"context"
@@ -23,9 +25,9 @@ import (
 	"evbench/routing"
 )
 
-// KeepLab builds a lab with the routes of a plan, records its place and keeps it until ctx ends,
+// KeepTree builds a lab of a tree with the routes of a plan, records its place and keeps it until ctx ends,
 // re-routing by the engine of the plan, of routing or x, whenever a link changes. When it is up, out gets a line that says so.
-func KeepLab(ctx context.Context, p *plan.Plan, x routing.Engines, o lab.Options, out io.Writer) error {
+func KeepTree(ctx context.Context, p *plan.Plan, x routing.Engines, o lab.Options, out io.Writer) error {
 	return Keep(ctx, textOf(p), o, out, func(l *lab.Lab) error {
 		_, err := companion.Install(ctx, linux.NewTarget(l), p, l.Addresses())
 		return err
@@ -79,9 +81,9 @@ func followLinks(ctx context.Context, target companion.Target, p *plan.Plan, x r
 	return err
 }
 
-// DownLab takes down the running lab, and returns when it is gone.
-func DownLab(ctx context.Context) (HeldLab, error) {
-	h, p, err := FindLab()
+// Down takes down the running lab, and returns when it is gone.
+func Down(ctx context.Context) (Lab, error) {
+	h, p, err := Find()
 	if err != nil {
 		return h, proc.Usage(err)
 	}
@@ -104,8 +106,8 @@ func DownLab(ctx context.Context) (HeldLab, error) {
 }
 
 // isUp reports whether a lab still exists, without another in its place.
-func isUp(h HeldLab) (bool, error) {
-	now, p, err := FindLab()
+func isUp(h Lab) (bool, error) {
+	now, p, err := Find()
 	if errors.Is(err, errNone) {
 		return false, nil
 	}
@@ -115,16 +117,11 @@ func isUp(h HeldLab) (bool, error) {
 	return now.ID == h.ID, p.Release()
 }
 
-// ownSys is a script of sh that runs its arguments where /sys shows the devices of its network
-// namespace, as ip netns exec does: UCX takes them from there. Where the kernel refuses the mount, /sys
-// stays as it was. Control groups, which a new sysfs is without, stay in it.
-const ownSys = `{ [ -d /sys/fs/cgroup ] && exec 3</sys/fs/cgroup; mount -t sysfs sysfs /sys && mount -c --rbind /proc/self/fd/3 /sys/fs/cgroup; } 2>/dev/null; exec 3<&- "$@"`
-
 // Enter returns the arguments of nsenter that run a command on a node, with mounts of its own.
 //
 // The kernel lets only a single-threaded program into a user namespace, and a Go program has
 // several threads: nsenter (util-linux) has one.
-func (h HeldLab) Enter(node string, command []string) ([]string, error) {
+func (h Lab) Enter(node string, command []string) ([]string, error) {
 	if h.Nodes == nil {
 		return nil, proc.Usagef("exec: a lab is %v", h)
 	}
@@ -142,7 +139,7 @@ func (h HeldLab) Enter(node string, command []string) ([]string, error) {
 	if h.User {
 		args = append(args, "env", lab.Caller())
 	}
-	args = append(args, "unshare", "--mount", "--propagation", "slave", "sh", "-c", ownSys, "sh")
+	args = append(args, "unshare", "--mount", "--propagation", "slave", "sh", "-c", lab.OwnSys, "sh")
 	return append(args, command...), nil
 }
 
