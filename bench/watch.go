@@ -81,6 +81,7 @@ func (r *runner) watched(ctx context.Context, next func(Burst) (time.Duration, b
 	}
 	name := r.cases[0].Name
 	var kept []attribution.Evidence // of the bursts that count, the last ones
+	var slow []attribution.Cause    // of the last burst that counts, where it is thin
 	for {
 		s := &slowness{}
 		for _, e := range kept {
@@ -104,7 +105,8 @@ func (r *runner) watched(ctx context.Context, next func(Burst) (time.Duration, b
 		switch {
 		case m.rejected != "":
 		case r.thin():
-			b.Causes = attribution.Thin(kept)
+			b.Causes = still(attribution.Thin(kept), slow, kept)
+			slow = b.Causes
 			b.Alone = lists.Filter(b.Causes, func(c attribution.Cause) bool { return c.Shows(kept[len(kept)-1]) })
 		default:
 			b.Alone = s.each[len(s.each)-1]
@@ -126,6 +128,14 @@ func (r *runner) watched(ctx context.Context, next func(Burst) (time.Duration, b
 
 // thin reports whether servers send only some of their messages in a burst.
 func (r *runner) thin() bool { return r.s.Event.Sizes.Fanout > 0 }
+
+// still adds to causes of thin bursts those of the burst before that one of the last two shows by itself.
+func still(now, before []attribution.Cause, kept []attribution.Evidence) []attribution.Cause {
+	return append(now, lists.Filter(before, func(c attribution.Cause) bool {
+		return !slices.ContainsFunc(now, func(o attribution.Cause) bool { return slices.Contains(o.Parts, c.Parts[0]) }) &&
+			slices.ContainsFunc(kept[max(0, len(kept)-2):], c.Shows)
+	})...)
+}
 
 // busy is how long a server's link carried the messages of a burst; where its rate is not known, how long they took.
 func (r *runner) busy(m *measured) time.Duration {

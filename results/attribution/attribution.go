@@ -171,6 +171,7 @@ type Cause struct {
 	First   float64 `json:"first_stop_s,omitempty"`
 
 	Of      []int `json:"-"` // its pairs, as in Evidence
+	pairs   []int // the same, with those that others explain or that had no message
 	score   float64
 	counted bool // its ports count errors, and no others
 }
@@ -242,7 +243,7 @@ func (s *search) find(out []Cause) []Cause {
 func (c Cause) Shows(part Evidence) bool {
 	s := search{Evidence: part, open: lists.Map(part.Pairs, Pair.told)}
 	s.measure()
-	told := lists.Filter(c.Of, func(i int) bool { return s.open[i] })
+	told := lists.Filter(c.pairs, func(i int) bool { return s.open[i] })
 	if c.Loses() {
 		return slices.ContainsFunc(told, func(i int) bool { return part.Pairs[i].Resent > 0 })
 	}

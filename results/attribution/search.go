@@ -420,7 +420,7 @@ func (s *search) inside(c candidate, pairs []int, level float64) bool {
 // describe fills in the figures of a cause.
 func (s *search) describe(c *Cause, of candidate, control bool) {
 	c.Of = lists.Filter(of.pairs, func(i int) bool { return s.open[i] })
-	c.Pairs = len(c.Of)
+	c.Pairs, c.pairs = len(c.Of), of.pairs
 	for _, i := range c.Of {
 		c.Resent += uint64(s.lost[i])
 		if s.slow(i) {

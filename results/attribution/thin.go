@@ -20,6 +20,7 @@ func Thin(parts []Evidence) (out []Cause) {
 	for n := 2; n <= len(parts); n++ {
 		of, all := parts[len(parts)-n:], Evidence{}
 		for _, e := range of {
+			e.Pairs = lists.Map(e.Pairs, withBytes)
 			all.Add(e)
 		}
 		for _, c := range Find(all) {
@@ -31,4 +32,12 @@ func Thin(parts []Evidence) (out []Cause) {
 		}
 	}
 	return out
+}
+
+// withBytes leaves out the message of a pair that had no bytes: it says nothing of a rate.
+func withBytes(p Pair) Pair {
+	if p.Bytes == 0 {
+		p.Messages, p.Longest, p.LongestAt, p.Soonest = 0, 0, 0, 0
+	}
+	return p
 }
