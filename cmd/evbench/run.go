@@ -46,8 +46,8 @@ func overrides(c *cli.Context) scenario.Overrides {
 	for _, f := range scenario.Flags() {
 		if !f.Lasts {
 			o[f.Name] = c.String(f.Name)
-		} else if d := c.Duration(f.Name); d != 0 {
-			o[f.Name] = d.String()
+		} else if c.IsSet(f.Name) {
+			o[f.Name] = c.Duration(f.Name).String()
 		}
 	}
 	return o
