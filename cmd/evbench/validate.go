@@ -76,6 +76,9 @@ func validatedAs(name string, s *scenario.Scenario, planned []bench.Planned) (v 
 			v.but = "evbench sim works it out; evbench run does not: " + err.Error()
 		}
 	}
+	if _, err = waysOf(s, newTerminal(io.Discard, true)); err != nil {
+		return v, wrongIn(name, err)
+	}
 	v.is = describe(name, s)
 	v.File, v.Name, v.Ranks = name, s.Name, s.Tree.Servers()+1
 	v.Cases = lists.Map(planned, func(p bench.Planned) results.Prediction { return p.Prediction })
