@@ -90,6 +90,8 @@ func (n network) command(t *testing.T, on lab.Node, args ...string) string {
 }
 
 // What probes see is what each switch says that it does with the same header.
+//
+//gate:race
 func TestPathsAgreeWithSwitches(t *testing.T) {
 	for name, o := range map[string]topology.Options{"two levels": {Ports: 4, Leaves: 4}, "three levels": {Ports: 2, Leaves: 2, Pods: 2}} {
 		t.Run(name, func(t *testing.T) {
@@ -162,6 +164,8 @@ func (n network) walk(t *testing.T, r Row, protocol string, port int) string {
 
 // Switches that spray are noticed, a switch that does not answer is unknown, and a port that a program listens on is
 // left to it.
+//
+//gate:race
 func TestOddNetworks(t *testing.T) {
 	n := start(t, topology.Options{Ports: 2, Leaves: 2}, routing.Spray, lab.HashHeaders)
 	s, err := Run(t.Context(), n.hosts, 7000, Options{Ports: 2, Seed: 3}, n.ask)
@@ -189,6 +193,8 @@ func TestOddNetworks(t *testing.T) {
 
 // TestQuotations: a switch quotes the header that it has got, and the kernel gives its answer to the socket that has that header. Where
 // somebody on the way (NAT) has written another, the switch stays unknown: its path is not taken for one of the port.
+//
+//gate:race
 func TestQuotations(t *testing.T) {
 	n := start(t, topology.Options{Ports: 1, Leaves: 2}, routing.ECMP, lab.HashHeaders)
 	from, to := n.hosts[0].Addr, n.hosts[1].Addr
@@ -250,6 +256,8 @@ func quotation(src, dst netip.Addr, sport, dport uint16) []byte {
 }
 
 // Over IPv6 it is the same: server0, leaf0, spine0, leaf1, server1.
+//
+//gate:race
 func TestIPv6(t *testing.T) {
 	n := start(t, topology.Options{Ports: 1, Leaves: 2}, routing.ECMP, lab.HashHeaders)
 	way := []lab.Node{n.Server(0), 0, 2, 1, n.Server(1)}

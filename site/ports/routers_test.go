@@ -21,6 +21,8 @@ import (
 // TestRouters: switches are real routers, which learn their routes by BGP. While the connections of a plan are open a cable
 // dies. The routers withdraw it; what is then sent on these connections arrives, the ports are asked about again, those
 // that have moved are known, and the plan over the new paths is valid and leaves the cable out.
+//
+//gate:race
 func TestRouters(t *testing.T) {
 	n := start(t, topology.Options{Ports: 2, Leaves: 3, Spines: 2}, routing.ECMP, lab.HashHeaders)
 	for sw := range n.tree.Switches() {

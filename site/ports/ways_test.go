@@ -46,6 +46,8 @@ func ported(schedule string) scenario.Case {
 
 // TestWays: what a run counts of plans over ports is what the figures of the exchange say, and each worker gets the ports of
 // its messages, those of a case that chooses none likewise.
+//
+//gate:race
 func TestWays(t *testing.T) {
 	w, f := &Ways{}, &fake{}
 	chosen := expect.Value(planned(t, w, f, ported(schedules.PathColoring)))(t)
@@ -82,6 +84,8 @@ func TestWays(t *testing.T) {
 
 // TestAgain: before and after a case its ports are asked about once more: what moved is named, a port in use is replaced by
 // one that leads the same way, and without one there is an error.
+//
+//gate:race
 func TestAgain(t *testing.T) {
 	w, f := &Ways{pause: 1}, &fake{}
 	p := expect.Value(planned(t, w, f, ported(schedules.PathColoring)))(t)
@@ -142,6 +146,8 @@ func TestAgain(t *testing.T) {
 
 // TestFollow: ways that move while a case runs are noticed by ports that the plan has left, and the plan made anew takes
 // ports that no connection has, over the ways that there are now; answers that are only lost move nothing.
+//
+//gate:race
 func TestFollow(t *testing.T) {
 	w, f := &Ways{}, &fake{}
 	c := ported(schedules.PathColoring)
@@ -191,6 +197,8 @@ func TestFollow(t *testing.T) {
 }
 
 // TestGiven: a paths file and a plan that were made before are taken, whatever order their hosts have.
+//
+//gate:race
 func TestGiven(t *testing.T) {
 	w, f := &Ways{}, &fake{}
 	p := expect.Value(planned(t, w, f, ported(schedules.PathColoring)))(t)
