@@ -3,11 +3,11 @@ package bench
 import (
 	"cmp"
 	"context"
-	"evbench/builder"
 	"fmt"
 	"slices"
 	"time"
 
+	"evbench/builder"
 	"evbench/fabric"
 	"evbench/internal/lists"
 	"evbench/results"
@@ -132,8 +132,7 @@ func (r *runner) thin() bool { return r.s.Event.Sizes.Fanout > 0 }
 // still adds to causes of thin bursts those of the burst before that one of the last two shows by itself.
 func still(now, before []attribution.Cause, kept []attribution.Evidence) []attribution.Cause {
 	return append(now, lists.Filter(before, func(c attribution.Cause) bool {
-		return !slices.ContainsFunc(now, func(o attribution.Cause) bool { return slices.Contains(o.Parts, c.Parts[0]) }) &&
-			slices.ContainsFunc(kept[max(0, len(kept)-2):], c.Shows)
+		return !c.Among(now) && slices.ContainsFunc(kept[max(0, len(kept)-2):], c.Shows)
 	})...)
 }
 
@@ -160,6 +159,6 @@ func lately(kept []attribution.Evidence, s *slowness) []attribution.Cause {
 		few.Add(e)
 	}
 	return lists.Filter(attribution.Over(few, s.each[len(s.each)-burstsFew:]), func(c attribution.Cause) bool {
-		return !slices.ContainsFunc(s.causes, func(o attribution.Cause) bool { return slices.Contains(o.Parts, c.Parts[0]) })
+		return !c.Among(s.causes)
 	})
 }

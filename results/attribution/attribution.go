@@ -76,7 +76,7 @@ func Over(all Evidence, each [][]Cause) []Cause {
 		c := &out[i]
 		c.Slices = len(each)
 		c.Found = lists.CountIf(each, func(of []Cause) bool {
-			return slices.ContainsFunc(of, func(o Cause) bool { return slices.Contains(o.Parts, c.Parts[0]) })
+			return c.Among(of)
 		})
 	}
 	return out
@@ -155,8 +155,8 @@ type Cause struct {
 	Slow    int     `json:"slow_pairs,omitempty"` // that took much longer, or lost segments
 	Resent  uint64  `json:"resent,omitempty"`
 	AtTimes bool    `json:"at_times,omitempty"` // single messages took much longer, the others did not
-	// Times is how often it was slow for a while, first or only From to To, seconds by the ends of parts, and During how long in
-	// all: Share is that of these times. 0: it was so all the time, as far as that is known.
+	// Times is how many spells it was slow for. The first lasted From to To, seconds by the ends of parts, all of them During;
+	// Share is its rate in them. 0: it was slow all the time, or when is not known.
 	Times  int     `json:"times,omitempty"`
 	From   float64 `json:"from_s,omitempty"`
 	To     float64 `json:"to_s,omitempty"`
@@ -250,6 +250,11 @@ func (c Cause) Shows(part Evidence) bool {
 	mean, _ := s.effect(told)
 	const few, half = 2, 0.5
 	return c.Share > 0 && len(told) >= few && mean >= max(leastSigmas*s.sigma, half*(1/c.Share-1))
+}
+
+// Among reports whether one of some causes names the same thing, alone or with others.
+func (c Cause) Among(of []Cause) bool {
+	return slices.ContainsFunc(of, func(o Cause) bool { return slices.Contains(o.Parts, c.Parts[0]) })
 }
 
 // Weight is how much a cause slows, as a share of the time.

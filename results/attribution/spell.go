@@ -102,8 +102,8 @@ func (h history) within(in []bool) *search {
 }
 
 const (
-	// leastSpell is by how much longer messages take at least in a spell that all the time together does not show, leastCost what it
-	// costs at least of that time: of many times some are bad by chance.
+	// A spell that the whole time does not show must make messages so much longer, and cost so much of that time: of many times some
+	// are bad by chance.
 	leastSpell, leastCost = 0.14, 0.02
 	// spellEvident is evident of what is looked for in some hundred times of some hundred candidates.
 	spellEvident = 20.0

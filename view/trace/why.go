@@ -126,7 +126,7 @@ type measures map[way][]float64
 
 func (all measures) add(w way, sec float64) { all[w] = append(all[w], sec) }
 
-// Untraced is what a case says without a trace: how long its exchanges took, and who is slow where its run can vouch for that.
+// Untraced says of a case without a trace how long its exchanges took, and who is slow, if its run names anybody.
 func Untraced(c results.Case, efficiency float64, vouched bool) *Why {
 	w := &Why{of: c, untraced: true, Case: c.Name, Pairs: []PairCost{}}
 	if vouched {
