@@ -23,6 +23,7 @@ import (
 type fake struct {
 	hosts, onLeaf, spines int
 	silent                int          // in so many, an answer is lost
+	deaf                  int          // so many answers of destinations are lost at first
 	spray                 bool         // each packet goes its own way
 	taken                 map[int]bool // ports in use
 	end                   int          // Ctrl-C after so many rounds; 0: never
@@ -80,6 +81,10 @@ func (f *fake) follow(src, dst int, t wire.Trail) (s wire.Seen) {
 	for ttl := t.First; ttl <= t.Last; ttl++ {
 		f.packets++
 		if ttl > length {
+			if f.deaf--; f.deaf >= 0 {
+				s.Hops = append(s.Hops, "")
+				continue
+			}
 			s.Reached = true
 			return s
 		}
@@ -113,6 +118,7 @@ func TestRun(t *testing.T) {
 		{"one in seven is lost", fake{silent: 7}, "GOOD: All 96 paths", 96, func(t *testing.T, f fake, _ Survey) {
 			expect.True(t, f.gaps[1] == 2*f.gaps[0], "gaps %v", f.gaps)
 		}},
+		{"destinations answer late", fake{deaf: 30}, "GOOD: All 96 paths", 96, nil},
 		{"none answers", fake{silent: 1}, "NOT KNOWN: 96 of 96 paths are not whole, such as node0 to node2 from port", 0, nil},
 		{"sprayed", fake{spray: true}, "NOT KNOWN: Packets of one port took several ways, for ", -1, nil},
 		{"ports in use", fake{taken: someTaken()}, "GOOD: All 96 paths", 96, func(t *testing.T, f fake, s Survey) {

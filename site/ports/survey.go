@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evbench/controller/wire"
+	"evbench/internal/lists"
 	"evbench/routing"
 	"evbench/scheduler/balance"
 	"evbench/scheduler/order"
@@ -131,6 +132,10 @@ func (q *question) take(t wire.Trail, s wire.Seen) (asked, silent int) {
 	}
 	if s.Reached {
 		asked++
+		// It is nearer than it seemed where an answer of its own was late at first, as while a switch looks for its hardware address.
+		if end := t.First - firstHop + len(s.Hops); end < len(q.Hops) && lists.CountIf(q.Hops[end:], func(h Hop) bool { return len(h) > 0 }) == 0 {
+			q.Hops = q.Hops[:end]
+		}
 	}
 	if silent > 0 || len(s.Hops) == 0 && (q.reached || !s.Reached) { // no switch, where one is asked for behind which the destination is known
 		q.lost++
