@@ -350,10 +350,16 @@ func sharedTop(p *topology.Tree, s *scheduler.Schedule) *scheduler.Schedule {
 	return s
 }
 
-// TestPodsTooLarge: 10,000 hosts whose fewest phases are too many are refused with the bound and the way on, before any search.
+// TestPodsTooLarge: 10,000 hosts whose fewest phases are too many are refused with the bound and the way on, before any search:
+// where top switches are few, and where planes are.
 func TestPodsTooLarge(t *testing.T) {
-	tr := tree(t, expect.Value(topology.Parse("PGFT(3;20,20,25;1,20,10;1,1,1)"))(t))
-	_, _, err := scheduler.FORS(tr, scheduler.Options{})
-	expect.Error(t, err, "no plan takes less than 19200 phases (bound proven by pod0)")
-	expect.Error(t, err, "--schedule linear-shift --routing ftree")
+	for notation, want := range map[string]string{
+		"PGFT(3;20,20,25;1,20,10;1,1,1)": "no plan takes less than 19200 phases (bound proven by pod0)",
+		"PGFT(3;20,20,25;1,5,20;1,1,1)":  "no plan takes less than 39920 phases (bound proven by leaf0)",
+	} {
+		tr := tree(t, expect.Value(topology.Parse(notation))(t))
+		_, _, err := scheduler.FORS(tr, scheduler.Options{})
+		expect.Error(t, err, want)
+		expect.Error(t, err, "--schedule linear-shift --routing ftree")
+	}
 }

@@ -119,8 +119,8 @@ func checkRoles(f *fattree.Tree, o schedules.Options, critical bool) error {
 	return nil
 }
 
-// mostLower bounds phases times links of leaves where nothing is searched: 10,000 servers, some gigabytes.
-const mostLower = 1 << 27
+// mostLower bounds phases times links of leaves where nothing is searched: 6,000 servers on whole leaves, a minute or two.
+const mostLower = 1 << 26
 
 // lower plans the lower levels of a tree whose top switches always suffice.
 func lower(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, error) {
