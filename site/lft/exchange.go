@@ -122,7 +122,7 @@ func (x *Exchange) follow() error {
 		for dst, to := range j.Nodes {
 			first := slices.IndexFunc(hosts, func(src int) bool { return j.meets(src, dst) })
 			if first >= 0 {
-				way, err := x.Tables.way(j.Nodes[hosts[first]], to)
+				way, err := x.Tables.Way(j.Nodes[hosts[first]], to)
 				if err != nil && !j.Drop {
 					return err
 				}
@@ -149,7 +149,9 @@ func (x *Exchange) follow() error {
 	return nil
 }
 
-func (t *Tables) way(src, dst network.Node) ([]network.End, error) {
+// Way returns the ports by which the message of a host to another leaves switches, the last to the host. A message that is lost is a
+// *LostError.
+func (t *Tables) Way(src, dst network.Node) ([]network.End, error) {
 	lid := t.LID(src, dst)
 	way, fault := t.Route(src, lid)
 	if fault == NoFault {

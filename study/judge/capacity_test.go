@@ -237,8 +237,10 @@ func TestPhasedIsCongest(t *testing.T) {
 	in := input(t, "FT(2;4,6)", "opensm-minhop", "leaf1-spine2", "leaf3-spine0")
 	f, err := newFabric(in.Whole, in.Net, in.Hosts)
 	expect.Must(t, err)
-	want := lft.Congest(in.Tables, f.shift()).Slowdown
-	got := f.phased(in.Tables, f.shift())
+	hosts := in.Net.Hosts()
+	shifts := lft.Congest(in.Tables, lft.Shifts(hosts)) // with the one by 0
+	want := shifts.Slowdown*float64(hosts) - 1
+	got := expect.Value(f.tables(in.Tables))(t).Phases
 	expect.True(t, math.Abs(got-want) <= 1e-9, "%v, want %v", got, want)
 	rates := map[network.End]float64{}
 	for _, c := range in.Net.SwitchCables() {
@@ -250,7 +252,7 @@ func TestPhasedIsCongest(t *testing.T) {
 	if f, err = newFabric(in.Whole, in.Net.WithRates(rates), in.Hosts); err != nil {
 		t.Fatal(err)
 	}
-	if got := f.phased(in.Tables, f.shift()); got < 1.9*want || got > 2*want+1e-9 {
+	if got := expect.Value(f.tables(in.Tables))(t).Phases; got < 1.9*want || got > 2*want+1e-9 {
 		t.Errorf("links of half the rate: %v, whole %v", got, want)
 	}
 }

@@ -160,10 +160,8 @@ func Judge(in Input) (*Verdict, error) {
 		if v.Tables, err = f.tables(in.Tables); err != nil {
 			return nil, err
 		}
-		for i, l := range v.Tables.Links {
-			if v.Tables.Decides {
-				v.Tables.Links[i].Pairs = f.sharers(in.Tables, l.end)
-			}
+		if v.Tables.Decides {
+			f.sharers(v.Tables)
 		}
 	}
 	if above := in.Whole.AboveNote(); above != "" && in.Hosts.Names == nil {

@@ -4,7 +4,6 @@ import (
 	"evbench/internal/answer"
 	"evbench/scheduler/order"
 	"evbench/scheduler/schedules"
-	"evbench/site/lft"
 )
 
 // Ordered is the best order of the messages over the present tables: nobody need load anything for it.
@@ -37,12 +36,7 @@ func (v *Verdict) order(f *fabric, in Input) {
 		v.note("no order of messages was planned: more than %d hosts; evbench plan --tables does it", orderHosts)
 		return
 	}
-	x, err := in.Tables.Exchange(lft.Job{Nodes: f.hosts.Nodes, Host: f.hosts.Host, Skip: func(src, dst int) bool { return f.traffic.size(src, dst) == 0 }})
-	if err != nil {
-		v.note("no order of messages was planned: %v", err)
-		return
-	}
-	p := order.New(&x.Problem, nil)
+	p := order.New(&v.Tables.over.Problem, nil)
 	s := order.Best(p, -1)
 	if !v.better(float64(f.traffic.most) / p.Time(s)) {
 		return

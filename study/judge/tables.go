@@ -1,8 +1,12 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
+	"evbench/internal/lists"
+	"evbench/internal/parallel"
 	"evbench/site/lft"
 	"evbench/site/network"
 )
@@ -27,7 +31,8 @@ type Tables struct {
 	// Decides says that Links take longer than the cables of hosts.
 	Decides bool `json:"links_decide"`
 
-	loads []lft.PortLoad // of all links
+	loads []lft.PortLoad // of all links between switches that have some
+	over  *lft.Exchange
 }
 
 // A Direction is a link in one direction.
@@ -60,49 +65,67 @@ const (
 	somePhases = 512  // that are drawn of more hosts
 )
 
-func (f *fabric) onlyHosts(t *lft.Tables) *lft.Tables {
-	if len(f.hosts.Nodes) == t.Net.Hosts() {
-		return t
-	}
-	in := make([]bool, t.Net.Hosts())
-	for _, v := range f.hosts.Nodes {
-		in[v] = true
-	}
-	var out []network.Node
-	for v := range network.Node(t.Net.Hosts()) {
-		if !in[v] {
-			out = append(out, v)
-		}
-	}
-	return t.Clone(t.Engine, t.Net.Without(nil, out))
-}
-
 // tables judges forwarding tables. Tables without a route between two hosts of the job are an
 // error.
 func (f *fabric) tables(t *lft.Tables) (*Tables, error) {
-	t = f.onlyHosts(t)
-	if err := f.reach(t); err != nil {
-		return nil, err
+	for _, v := range f.hosts.Nodes {
+		if t.Net.Info(v).LID == 0 {
+			return nil, fmt.Errorf("%s has no LID, so no message reaches it: leave it out of --hosts", f.name(v))
+		}
 	}
-	out := &Tables{Engine: t.Engine, Routes: f.traffic.most}
-	if out.loads = lft.Load(t).Routes; !f.traffic.plain() {
-		f.count(t, out.loads)
+	x, err := t.Exchange(lft.Job{Nodes: f.hosts.Nodes, Host: f.hosts.Host, Skip: func(src, dst int) bool { return f.traffic.size(src, dst) == 0 }})
+	if err != nil {
+		return nil, f.ofTables(t, err)
 	}
+	out := &Tables{Engine: t.Engine, Routes: f.traffic.most, loads: f.loads(x), over: x}
 	f.fullest(out)
 	if f.traffic.bytes != nil {
 		return out, nil
 	}
-	p := f.shift()
-	out.Counted = p.Phases
-	slowdown := 0.0
-	if f.equal {
-		slowdown = lft.Congest(t, p).Slowdown
-	} else {
-		slowdown = f.phased(t, p)
-	}
-	out.Phases = slowdown * float64(f.traffic.phases())
+	times := f.times(x, f.shifts())
+	out.Counted = len(times)
+	out.Phases = lists.Sum(times, func(x float64) float64 { return x }) / float64(len(times)) * float64(f.traffic.phases())
 	out.Phased = float64(f.traffic.most) / out.Phases
 	return out, nil
+}
+
+// ofTables says of which tables an error is.
+func (f *fabric) ofTables(t *lft.Tables, err error) error {
+	if f.tablesFile != "" && t.Engine == readTables {
+		return within(f.tablesFile, err)
+	}
+	return within(origin(t.Engine), err)
+}
+
+// loads are what all messages put on the links between switches that have some, by switch and port. O(hosts² + leaves · hosts · hops).
+func (f *fabric) loads(x *lft.Exchange) (out []lft.PortLoad) {
+	sum, amount, first := make([]int64, len(x.Ports)), make([]int64, x.Hosts), make([]int, x.Hosts) // by number of alike hosts
+	for src, a := range slices.Backward(x.Alike) {
+		first[a] = src
+	}
+	var way []int32
+	for dst := range x.Hosts {
+		clear(amount)
+		for src, a := range x.Alike {
+			amount[a] += f.traffic.size(src, dst)
+		}
+		for a, n := range amount {
+			if n == 0 {
+				continue
+			}
+			way = x.Paths.Append(way[:0], first[a], dst, 0)
+			for _, l := range way {
+				sum[l] += n
+			}
+		}
+	}
+	for l := 2 * x.Hosts; l < len(sum); l++ {
+		out = append(out, lft.PortLoad{End: x.Ports[l], Routes: sum[l]})
+	}
+	slices.SortFunc(out, func(a, b lft.PortLoad) int {
+		return cmp.Or(cmp.Compare(a.End.Node, b.End.Node), cmp.Compare(a.End.Port, b.End.Port))
+	})
+	return out
 }
 
 // fullest finds the links that take longest for all routes of an exchange.
@@ -136,96 +159,82 @@ func (f *fabric) fullest(out *Tables) {
 	}
 }
 
-func (f *fabric) reach(t *lft.Tables) error {
-	var pairs int64 // of a host and a LID of another
-	for _, v := range f.hosts.Nodes {
-		if t.Net.Info(v).LID == 0 {
-			return fmt.Errorf("%s has no LID, so no message reaches it: leave it out of --hosts", f.name(v))
-		}
-		pairs += int64(len(f.hosts.Nodes)-1) << t.Net.Info(v).LMC
-	}
-	if lft.Check(t, lft.Options{First: 1}).Reached == pairs {
-		return nil
-	}
-	for i, src := range f.hosts.Nodes {
-		for j, dst := range f.hosts.Nodes {
-			if network.OneHost(f.hosts.Host, i, j) {
-				continue
-			}
-			if _, err := f.route(t, src, dst); err != nil {
-				return err
-			}
-		}
-	}
-	return nil // what is lost goes to other LIDs
-}
-
-// route returns the ports by which a message leaves switches. A lost message is an error.
-func (f *fabric) route(t *lft.Tables, src, dst network.Node) ([]network.End, error) {
-	lid := int(t.Net.Info(dst).LID)
-	way, fault := t.Route(src, lid)
-	if fault == lft.NoFault {
-		return way, nil
-	}
-	at := t.Net.Info(t.Net.Leaf(src).Node).Name
-	if n := len(way); n > 0 {
-		at = t.Net.EndName(way[n-1])
-		if fault == lft.NoEntry {
-			at = t.Net.Info(t.Net.At(way[n-1].Node, int(way[n-1].Port)).Node).Name
-		}
-	}
-	from := origin(t.Engine)
-	if f.tablesFile != "" && t.Engine == readTables {
-		from = f.tablesFile
-	}
-	return nil, fmt.Errorf("%s: no message is taken from %s to %s (LID %d): %s at %s", from, t.Net.Info(src).Name, t.Net.Info(dst).Name, lid, fault, at)
-}
-
-// shift is the linear shift over the hosts of the job, in the order of their ranks, or from readers
-// to builders; for many hosts only some of its phases.
-func (f *fabric) shift() lft.Pattern {
+// shifts are the steps of the linear shift over the hosts of the job, in the order of their ranks, or from readers to builders; for
+// many hosts some of them.
+func (f *fabric) shifts() (by []int) {
 	from, to := f.traffic.sides()
-	n, phases := max(len(from), len(to)), f.traffic.phases()
-	p := lft.Shifts(n)
-	if n > allPhases {
-		p = lft.SomeShifts(n, somePhases, 1)
-	} else {
-		all := p.Fill
-		p.Phases, p.Fill = phases, func(phase int, by []int32) { all(phase+n-phases, by) }
-	}
-	fill := p.Fill
-	p.Fill = func(phase int, dst []int32) {
-		by := make([]int32, n)
-		fill(phase, by)
-		for i := range dst {
-			dst[i] = -1
+	n := max(len(from), len(to))
+	if n <= allPhases {
+		for k := n - f.traffic.phases(); k < n; k++ {
+			by = append(by, k)
 		}
-		k := max(0, int(by[0])) // reader 0 sends to builder k
-		for i, src := range from {
-			if j := (i + k) % n; j < len(to) && f.traffic.size(src, to[j]) > 0 {
-				dst[f.hosts.Nodes[src]] = int32(f.hosts.Nodes[to[j]])
-			}
-		}
+		return by
 	}
-	return p
+	p, dst := lft.SomeShifts(n, somePhases, 1), make([]int32, n)
+	for k := range p.Phases {
+		p.Fill(k, dst)
+		by = append(by, int(dst[0]))
+	}
+	return by
 }
 
-// count sets the load of each link between switches, for all messages. O(hosts² · hops).
-func (f *fabric) count(t *lft.Tables, loads []lft.PortLoad) {
-	at := map[network.End]int{}
-	for i := range loads {
-		at[loads[i].End], loads[i].Routes = i, 0
+// times are how long shifts take, each as long as its fullest link needs for its rate. O(shifts · hosts · hops).
+func (f *fabric) times(x *lft.Exchange, by []int) []float64 {
+	from, to := f.traffic.sides()
+	carries := lists.Map(x.Ports, f.capacity)
+	type state struct {
+		on  []float64 // messages, by link
+		way []int32
 	}
-	for to, dst := range f.hosts.Nodes {
-		lid, below := int(t.Net.Info(dst).LID), map[network.Node]int64{} // by leaf
-		for from, src := range f.hosts.Nodes {
-			below[f.net.Leaf(src).Node] += f.traffic.size(from, to)
+	states, times := make([]state, parallel.Workers(0)), make([]float64, len(by))
+	parallel.Each(len(states), len(by), func(w, k int) {
+		s := &states[w]
+		if s.on == nil {
+			s.on = make([]float64, len(carries))
 		}
-		for sw, n := range below {
-			for n > 0 && sw != f.net.Leaf(dst).Node {
-				port := t.Port(sw, lid)
-				loads[at[network.End{Node: sw, Port: port}]].Routes += n
-				sw = t.Net.At(sw, int(port)).Node
+		s.way = s.way[:0]
+		for i, src := range from {
+			if j := (i + by[k]) % max(len(from), len(to)); j < len(to) && f.traffic.size(src, to[j]) > 0 {
+				s.way = x.Paths.Append(append(s.way, int32(src), int32(x.Hosts+to[j])), src, to[j], 0)
+			}
+		}
+		for _, l := range s.way {
+			s.on[l]++
+			times[k] = max(times[k], s.on[l]/carries[l])
+		}
+		for _, l := range s.way {
+			s.on[l] = 0
+		}
+	})
+	return times
+}
+
+// A HostPair is a route from a host to another.
+type HostPair struct {
+	Src string `json:"src"`
+	Dst string `json:"dst"`
+}
+
+const mostPairs = 100
+
+// sharers names the first pairs whose routes pass the fullest links, by receiver and then sender.
+func (f *fabric) sharers(t *Tables) {
+	x := t.over
+	var way []int32
+	for i := range t.Links {
+		l := &t.Links[i]
+		at := int32(slices.Index(x.Ports, l.end))
+		for dst, to := range f.hosts.Nodes {
+			if x.Tables.Port(l.end.Node, int(f.net.Info(to).LID)) != l.end.Port {
+				continue // no route to it leaves by this port
+			}
+			for src, from := range f.hosts.Nodes {
+				if !x.Meets(src, dst) || len(l.Pairs) == mostPairs {
+					continue
+				}
+				if way = x.Paths.Append(way[:0], src, dst, 0); slices.Contains(way, at) {
+					l.Pairs = append(l.Pairs, HostPair{f.net.Info(from).Name, f.net.Info(to).Name})
+				}
 			}
 		}
 	}
