@@ -5,9 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"evbench/internal/lists"
 	"evbench/scheduler"
-	"evbench/site/engines/minmax"
 	"evbench/site/network"
 	"evbench/topology"
 )
@@ -19,93 +17,6 @@ type fault struct {
 	share float64
 	link  topology.Link // where host is NoNode
 	host  network.Node
-}
-
-// rates finds the rate of the links, which is the rate of most hosts' cables, and the cables that
-// are slower than most of their kind.
-func (f *fabric) rates() {
-	var own []network.Cable // of hosts of the job
-	for _, v := range f.hosts.Nodes {
-		own = append(own, network.Cable{A: network.End{Node: v, Port: 1}, B: f.net.Leaf(v)})
-	}
-	switches := f.net.SwitchCables()
-	host, between := f.net.UsualRate(own), f.net.UsualRate(switches)
-	f.slow = map[network.End]float64{}
-	if f.rate = host; f.rate == 0 {
-		f.rate = between
-	}
-	note := func(cables []network.Cable, usual float64) {
-		for _, c := range cables {
-			if r := f.net.Rate(c.A); r > 0 && r < usual {
-				f.slow[c.A], f.slow[c.B] = r/usual, r/usual
-			}
-		}
-	}
-	note(own, host)
-	for i, cables := range f.storeys() {
-		r := f.net.UsualRate(cables)
-		note(cables, r)
-		if f.usual[i] = 1; r > 0 && f.rate > 0 {
-			f.usual[i] = r / f.rate
-		}
-	}
-	known := lists.CountIf(append(own, switches...), func(c network.Cable) bool { return f.net.Rate(c.A) > 0 })
-	if known > 0 {
-		f.unstated = len(own) + len(switches) - known
-	}
-}
-
-// storeys are the cables of switches with hosts, and those between others.
-func (f *fabric) storeys() (out [2][]network.Cable) {
-	for _, c := range f.net.SwitchCables() {
-		i := 0
-		if f.net.HostCount(c.A.Node)+f.net.HostCount(c.B.Node) == 0 {
-			i = 1
-		}
-		out[i] = append(out[i], c)
-	}
-	return out
-}
-
-// evenly finds whether every cable has the link rate.
-func (f *fabric) evenly() {
-	f.even = true
-	for _, v := range f.hosts.Nodes {
-		f.even = f.even && f.capacity(network.End{Node: v, Port: 1}) == 1
-	}
-	f.equal = f.even
-	for _, c := range f.net.SwitchCables() {
-		f.equal = f.equal && f.capacity(c.A) == 1
-	}
-	if f.tree == nil {
-		f.even = f.equal
-	}
-	for id := range f.links() {
-		f.even = f.even && f.places.Share(f.tree.LinkOf(id)) == 1
-	}
-}
-
-// links is the number of links of the tree, 0 without one.
-func (f *fabric) links() int {
-	if f.tree == nil {
-		return 0
-	}
-	return f.tree.AllLinks()
-}
-
-// capacity is the rate of the cable at a port, as a share of the link rate; 1 where it is not
-// known.
-func (f *fabric) capacity(at network.End) float64 {
-	if r := f.net.Rate(at); r > 0 && f.rate > 0 {
-		return r / f.rate
-	}
-	return 1
-}
-
-// port is the lower end of a link of the tree; its port is 0 for a missing cable.
-func (f *fabric) port(l topology.Link) network.End {
-	c, _ := f.places.Cable(l)
-	return c.A
 }
 
 // faults are the dead and the slow links of a tree, and the slow cables of its hosts.
@@ -150,106 +61,6 @@ type limit struct {
 	scheduler.Bound
 	why   string
 	whole bool // phases: without them the last need not be whole
-}
-
-// bound returns the best limit of the tree with some faults only, from package scheduler, if no
-// link exceeds the link rate and the tree is not too large, and from the capacities of links.
-func (f *fabric) bound(left []fault) limit {
-	var dead []topology.Link
-	for _, x := range left {
-		if x.share == 0 {
-			dead = append(dead, f.tree.CableOf(x.link)...)
-		}
-	}
-	t, err := f.tree.Healthy().Without(dead...)
-	if err != nil {
-		return limit{phases: math.Inf(1)} // not met: these are links of the tree
-	}
-	var out limit
-	large := f.coarse()
-	if !large && f.atMostOne() {
-		out = f.proven(t)
-	}
-	if !large && f.even && out.phases > 0 {
-		return out
-	}
-	c := f.capacities(t, left)
-	x := c.simple(f)
-	if f.even && f.traffic.bytes == nil {
-		x.phases, x.whole = math.Ceil(x.phases-1e-9), true
-		x.Bound.Phases = int(x.phases)
-		if f.traffic.plain() {
-			x.why = f.reason(x.Bound)
-		}
-	}
-	if x.phases > out.phases+1e-9 {
-		out = x
-	}
-	if t.Levels() == 2 && !f.even && t.Connected() == nil {
-		if x := c.split(f.demand); x > out.phases*(1+1e-6) {
-			out = limit{phases: x, Bound: scheduler.Bound{Kind: scheduler.KindLP}, why: "no split of the messages over the links, by their rates, loads the fullest less"}
-		}
-	}
-	return out
-}
-
-// ofRoutes is the limit of all routes by the rates of cables where no tree has it: of three levels of another
-// shape, few switches that cables join, and hosts on switches above leaves; nil where it is not known.
-func (f *fabric) ofRoutes() *AtMost {
-	p, n := f.inexact, f.traffic.servers
-	if f.tree != nil || !f.traffic.plain() || n > planHosts || f.rate != f.net.MessageRate(network.AllHosts(f.net).Nodes) {
-		return nil
-	}
-	over, healthy := 0.0, 0.0
-	switch {
-	case p != nil:
-		over, healthy = minmax.OfTree(p, p.Tree), minmax.OfTree(p, p.Tree.Healthy())
-	case f.net.Switches() <= fewSwitches || f.someAbove():
-		over, healthy = minmax.Between(f.net, f.hosts.Nodes, f.hosts.Nodes), minmax.Between(f.whole, f.hosts.Nodes, f.hosts.Nodes)
-	}
-	wait, name, share := float64(f.traffic.most), "", 1.0
-	for i, v := range f.hosts.Nodes {
-		x := min(1, f.capacity(network.End{Node: v, Port: 1}))
-		if own := float64(max(f.traffic.sent[i], f.traffic.received[i])) / x; own > wait {
-			wait, name, share = own, f.name(v), x
-		}
-	}
-	if over == 0 {
-		return nil
-	}
-	a := &AtMost{Phases: max(wait, over), Witness: scheduler.KindLP, Why: "no routes load the fullest cable less, by its rate"}
-	if over <= wait*(1+1e-6) {
-		a.Witness, a.Why = scheduler.KindServer, "the link of each host to its leaf is the limit, no uplink"
-		if name != "" {
-			a.Why = fmt.Sprintf("%s has a link of %s of the usual rate", name, percent(share))
-		}
-	}
-	a.Efficiency = float64(f.traffic.most) / a.Phases
-	a.Healthy = float64(f.traffic.most) / max(float64(f.traffic.most), healthy)
-	return a
-}
-
-// fewSwitches is up to how many switches that are no tree have a bound without tables.
-const fewSwitches = 8
-
-// someAbove reports whether hosts of the job are on switches above leaves.
-func (f *fabric) someAbove() bool {
-	return slices.ContainsFunc(f.whole.Above(), func(v network.Node) bool { return slices.Contains(f.hosts.Nodes, v) })
-}
-
-// coarse reports whether the bound comes from hosts, leaves and pods alone.
-func (f *fabric) coarse() bool {
-	return f.tree.Levels() == 3 && (f.tree.Servers() > planHosts || !f.traffic.plain())
-}
-
-// atMostOne reports whether no link between switches is faster than the link rate.
-func (f *fabric) atMostOne() bool {
-	for id := range f.links() {
-		if f.places.Share(f.tree.LinkOf(id)) > 1 {
-			return false
-		}
-	}
-	return true
 }
 
 // capacities are the capacities of the links of a tree, by LinkID, and of its slowest host.

@@ -281,7 +281,7 @@ func BenchmarkRepairs326(b *testing.B) {
 	hosts.Nodes = hosts.Nodes[:326]
 	f := expect.Value(newFabric(whole, whole.Without(dead, nil), hosts))(b)
 	for b.Loop() {
-		expect.MustTrue(b, len(f.order(f.faults())) == 9, "repairs are missing")
+		expect.MustTrue(b, len(f.repairs(f.faults())) == 9, "repairs are missing")
 	}
 }
 

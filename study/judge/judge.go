@@ -1,8 +1,3 @@
-// Package judge answers: is a measured all-to-all exchange good, for its network? It compares it
-// with the most that the network with its dead links could do, and with the limit of forwarding
-// tables. It ranks repairs, and predicts other tables and a planned schedule. The link rate is the
-// rate of hosts' cables; efficiencies are shares of it at which hosts receive from each other.
-// Slower links count with their own rate. The package opens no file and reads no clock.
 package judge
 
 import (
@@ -12,50 +7,16 @@ import (
 	"math"
 	"slices"
 
-	"evbench/internal/lists"
+	"evbench/internal/answer"
 	"evbench/internal/show"
 	"evbench/scheduler"
-	"evbench/site/engines"
-	"evbench/site/lft"
 	"evbench/site/network"
 	"evbench/study/judge/foreign"
 	"evbench/topology"
-	"evbench/view/parts"
 )
 
 // Schema names the form of the JSON document.
 const Schema = "evbench/judge/1"
-
-// An Input is the input of Judge.
-type Input struct {
-	Name       string           // of the network, for people
-	Whole, Net *network.Network // with and without what is dead
-	Roots      []network.Node   // top switches, nil where not given
-	Hosts      network.Job
-	// Readers and Builders are lists as topology.WithRoles takes them; "": all.
-	Readers, Builders string
-	Tables            *lft.Tables     // nil: none are judged
-	Bytes             []int64         // what adapters send each other, by src·adapters + dst; nil: messages of one size
-	Result            *foreign.Result // nil: none is judged
-	Rate              float64         // of links, bit/s; 0: not known
-	Good              Thresholds
-
-	ResultFile, TablesFile string // for errors, "" where they are from none
-
-	// Flags name the network, its dead parts and the hosts, for further commands.
-	Flags []string
-	Again []string // the flags of the result
-}
-
-// Thresholds say from which share on something is good; 0: as usual.
-type Thresholds struct {
-	Exchange float64 // the exchange, of the possible rate
-	Pairs    float64 // the usual pair, of the link rate: one connection of TCP, or one process, does not fill a fast link
-	Pair     float64 // a pair, of the usual one
-}
-
-// Usual are the usual thresholds.
-var Usual = Thresholds{Exchange: 0.95, Pairs: 0.75, Pair: 0.8}
 
 // A Verdict is the result of Judge. Parts that do not apply are nil, and a note says why.
 type Verdict struct {
@@ -81,7 +42,7 @@ type Verdict struct {
 	Rerouted []Tables  `json:"rerouted,omitempty"` // by other engines, the best first
 	Ordered  *Ordered  `json:"ordered,omitempty"`
 	Planned  *Planned  `json:"planned,omitempty"`
-	Notes    []string  `json:"notes,omitempty"`
+	Notes    notes     `json:"notes,omitempty"`
 	Cases    []Case    `json:"cases,omitempty"` // of a run with several, all; the rest is of the worst
 	// Guess says why shares of the link rate are guesses, "" where they are not.
 	Guess string `json:"guess,omitempty"`
@@ -95,8 +56,11 @@ type Verdict struct {
 	good     Thresholds
 	flags    []string // of Input
 	again    []string
-	drawing  *parts.Cables // nil: notDrawn says why
-	notDrawn error
+
+	// For a drawing: the network, its top switches where they were given, and the bound of its tree, nil without one.
+	over  *fabric
+	roots []network.Node
+	bound *scheduler.Bound
 }
 
 // An exchange is what was judged, in numbers.
@@ -106,6 +70,14 @@ type exchange struct {
 	servers  int    // adapters
 	receives int64  // most messages that one of them receives
 	each     int64  // messages that one of them sends, or receives
+}
+
+// A Case is one of several of a run.
+type Case struct {
+	Name     string         `json:"name"`
+	Word     answer.Verdict `json:"verdict"`
+	Sentence string         `json:"sentence"` // or why it has no verdict
+	Verdict  *Verdict       `json:"-"`        // nil: it has none
 }
 
 // Measured is the result, as a share of the link rate and of the possible rate.
@@ -120,31 +92,6 @@ type Measured struct {
 	Limit string `json:"upper_limit,omitempty"`
 }
 
-// AtMost is the limit for all schedules and all tables.
-type AtMost struct {
-	Phases float64 `json:"phases,omitempty"` // of a whole link
-	// ByteTimes is T*, where messages have sizes: the bytes that a link carries in that time.
-	// Seconds is T*, where the rate is known.
-	ByteTimes float64 `json:"byte_times,omitempty"`
-	Seconds   float64 `json:"seconds,omitempty"`
-	// Full is how many phases the exchange needs together with the messages inside hosts, which a
-	// plan includes; 0 without such messages.
-	Full       float64  `json:"full_exchange_phases,omitempty"`
-	Efficiency float64  `json:"efficiency"`
-	Witness    string   `json:"witness"` // as in plan files: server, leaf3, hall3, pod1, lp
-	Why        string   `json:"why"`
-	Healthy    float64  `json:"healthy_efficiency"` // without dead and slow links
-	Weights    []Weight `json:"weights,omitempty"`  // of witness lp
-
-	whole bool // of schedules in phases: without them the last need not be whole
-}
-
-const (
-	planHosts  = 1024 // up to which a schedule is made and other engines are tried
-	boundHosts = 8192 // up to which trees of two levels have a bound; those of three: planHosts
-	tooGood    = 1.02 // times what is possible: more than what a measurement may be off
-)
-
 // Judge makes the verdict on an exchange, or on a network for it.
 func Judge(in Input) (*Verdict, error) {
 	f, err := fabricOf(in)
@@ -152,9 +99,9 @@ func Judge(in Input) (*Verdict, error) {
 		return nil, err
 	}
 	v := newVerdict(f, in)
-	if in.Good, v.adaptive = v.good, in.Net.Adaptive; v.adaptive && in.Tables != nil {
+	if in.Good = v.good; v.adaptive && in.Tables != nil {
 		in.Tables = nil
-		v.note("adaptive routing: switches choose the way of each message, and the tables are not counted with")
+		v.Notes.add("adaptive routing: switches choose the way of each message, and the tables are not counted with")
 	}
 	if in.Tables != nil {
 		if v.Tables, err = f.tables(in.Tables); err != nil {
@@ -165,44 +112,30 @@ func Judge(in Input) (*Verdict, error) {
 		}
 	}
 	if above := in.Whole.AboveNote(); above != "" && in.Hosts.Names == nil {
-		v.note("%s", above)
+		v.Notes.add("%s", above)
 	}
 	in.Rate = v.rate(f, in.Rate)
-	b, err := v.fromTree(f, in.Result)
-	if err == nil {
+	if err = v.fromTree(f, in.Result); err == nil {
 		err = v.judgeResult(f, in)
 	}
 	if err != nil {
 		return nil, within(in.ResultFile, err)
 	}
-	v.order(f, in)
-	v.reroute(f, in)
-	v.drawing, v.notDrawn = f.drawing(v, in.Roots, b)
+	if v.Tables != nil {
+		if o := f.ordered(v.Tables, in, &v.Notes); o != nil && v.better(o.Efficiency) {
+			v.Ordered = o
+		}
+		v.Rerouted = f.rerouted(in, &v.Notes)
+	}
 	return v, nil
-}
-
-// fabricOf is the network with the traffic of the exchange, of which the result is one.
-func fabricOf(in Input) (*fabric, error) {
-	f, err := newFabric(in.Whole, in.Net, in.Hosts)
-	if err != nil {
-		return nil, err
-	}
-	f.tablesFile = in.TablesFile
-	if in.Readers != "" || in.Builders != "" {
-		err = f.roles(in.Readers, in.Builders)
-	}
-	if err == nil && in.Bytes != nil {
-		err = f.take(traffic{bytes: in.Bytes})
-	}
-	if err != nil {
-		return nil, err
-	}
-	return f, within(in.ResultFile, f.sized(in.Result))
 }
 
 // newVerdict has what is judged, in numbers, and from where on it is good.
 func newVerdict(f *fabric, in Input) *Verdict {
-	v := &Verdict{Schema: Schema, Network: in.Name, Hosts: in.Hosts.Hosts(), Slots: in.Hosts.Slots, Dead: []string{}, Guess: in.Whole.Guess, flags: in.Flags, again: in.Again}
+	v := &Verdict{
+		Schema: Schema, Network: in.Name, Hosts: in.Hosts.Hosts(), Slots: in.Hosts.Slots, Dead: []string{}, Guess: in.Whole.Guess,
+		flags: in.Flags, again: in.Again, adaptive: in.Net.Adaptive, over: f, roots: in.Roots,
+	}
 	usual := Usual
 	if in.Result != nil && in.Result.Pairs != nil {
 		usual.Exchange = cmp.Or(in.Good.Pairs, usual.Pairs) // pairs alone are no faster in an exchange
@@ -226,116 +159,51 @@ func newVerdict(f *fabric, in Input) *Verdict {
 // rate sets the rate of links: the stated one, or that of most hosts' cables.
 func (v *Verdict) rate(f *fabric, stated float64) float64 {
 	if stated > 0 && f.rate > 0 && math.Abs(stated/f.rate-1) > 0.01 {
-		v.note("links are taken for %s, as you say; most cables of hosts state %s", show.Amount(stated, "bit/s"), show.Amount(f.rate, "bit/s"))
+		v.Notes.add("links are taken for %s, as you say; most cables of hosts state %s", show.Amount(stated, "bit/s"), show.Amount(f.rate, "bit/s"))
 	}
 	if v.Rate = cmp.Or(stated, f.rate); f.unstated > 0 {
-		v.note("%s no rate that is known here: taken for as fast as others", show.Plural(f.unstated, "cable states", "cables state"))
+		v.Notes.add("%s no rate that is known here: taken for as fast as others", show.Plural(f.unstated, "cable states", "cables state"))
 	}
 	return v.Rate
 }
 
-func (v *Verdict) judgeResult(f *fabric, in Input) (err error) {
-	r := in.Result
-	if r == nil {
-		return nil
-	}
-	v.doubt, v.slow = r.Doubt, r.Slow
-	v.Notes = append(v.Notes, r.Notes...)
-	if r.Pairs != nil {
-		if v.Pairs, err = f.pairs(in); err != nil {
-			return err
-		}
-		if in.Tables == nil && !r.Pairs.Relative {
-			v.note("without tables (--tables, --engine) slow pairs can have links of hosts in common only")
-		}
-	}
-	return v.measure(in)
-}
-
-func (v *Verdict) note(format string, a ...any) { v.Notes = append(v.Notes, fmt.Sprintf(format, a...)) }
-
-// fromTree adds the parts for the shape of a tree. It returns the bound, nil without one.
-func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, error) {
+// fromTree adds the parts for the shape of a tree.
+func (v *Verdict) fromTree(f *fabric, r *foreign.Result) error {
 	t := f.tree
 	if v.AtMost = f.ofRoutes(); v.AtMost != nil {
 		v.Dead = append(v.Dead, f.deadCables()...)
-		v.note("no repairs or plan: %v", f.why)
+		v.Notes.add("no repairs or plan: %v", f.why)
 	} else if t == nil {
-		v.note("no bound, repairs or plan: %v", f.why)
+		v.Notes.add("no bound, repairs or plan: %v", f.why)
 	}
 	if t == nil {
-		return nil, nil
+		return nil
 	}
 	if names := t.DownNames(); len(names) > 0 {
 		v.Dead = names
 	}
 	if err := sameDead(t, r); err != nil {
-		return nil, err
+		return err
 	}
 	if t.Levels() == 2 && t.Servers() > boundHosts {
-		v.note("no bound, repairs or plan: more than %d hosts", boundHosts)
-		return nil, nil
+		v.Notes.add("no bound, repairs or plan: more than %d hosts", boundHosts)
+		return nil
 	}
 	for _, note := range []string{f.gaps, f.places.AsBuilt()} {
 		if note != "" {
-			v.note("%s", note)
+			v.Notes.add("%s", note)
 		}
 	}
 	faults := f.faults()
 	v.Slow = slowNames(faults)
-	b := v.bounded(f, faults)
+	v.AtMost, v.bound = f.atMost(faults, v.Rate, &v.Notes)
 	v.Rails = f.rails(faults, v.Tables)
-	v.Repairs = f.order(faults)
-	for i, p := range v.Repairs {
-		v.Repairs[i].Efficiency = float64(v.each) / p.Phases
-		if f.traffic.bytes != nil {
-			v.Repairs[i].Phases, v.Repairs[i].ByteTimes = 0, p.Phases
-		}
-	}
+	v.Repairs = f.repairs(faults)
 	if n := len(faults) - len(v.Repairs); n > 0 {
-		v.note("the last %d of %d repairs are not ranked", n, len(faults))
+		v.Notes.add("the last %d of %d repairs are not ranked", n, len(faults))
 	}
-	v.planned(f, faults)
-	return &b.Bound, nil
-}
-
-// deadCables names what is dead in a network that is no tree.
-func (f *fabric) deadCables() (names []string) {
-	if f.inexact != nil {
-		return f.inexact.Tree.DownNames()
-	}
-	for _, c := range f.whole.SwitchCables() {
-		if !f.net.Has(c) {
-			names = append(names, f.whole.CableName(c))
-		}
-	}
-	return names
-}
-
-// bounded adds the limit of the tree.
-func (v *Verdict) bounded(f *fabric, faults []fault) limit {
-	b, s := f.bound(faults), float64(v.each)
-	if f.coarse() {
-		why := fmt.Sprintf("more than %d hosts", planHosts)
-		if !f.traffic.plain() {
-			why = "three levels, where not all send to all"
-		}
-		v.note("the bound is that of hosts, leaves and pods alone: %s", why)
-	}
-	v.AtMost = &AtMost{
-		Phases: b.phases, Efficiency: s / b.phases, Witness: b.String(), Why: b.why,
-		Healthy: s / f.bound(nil).phases, whole: b.whole, Weights: f.certificate(b.Bound),
-	}
-	if f.traffic.host != nil && f.traffic.bytes == nil && f.even && !f.coarse() {
-		v.AtMost.Full = float64(scheduler.LowerBound(f.tree, scheduler.Options{}).Phases)
-	}
-	if f.traffic.bytes != nil {
-		v.AtMost.Phases, v.AtMost.ByteTimes = 0, b.phases
-		if v.Rate > 0 {
-			v.AtMost.Seconds = b.phases * 8 / v.Rate
-		}
-	}
-	return b
+	v.Planned = f.planned(faults, &v.Notes)
+	return nil
 }
 
 // sameDead checks that our own result was measured with the dead links of the tree.
@@ -365,77 +233,22 @@ func sameDead(t *topology.Tree, r *foreign.Result) error {
 	return fmt.Errorf("the result was measured with %s, and the network has %s", name(dead), name(t.Dead()))
 }
 
-func (f *fabric) reason(b scheduler.Bound) string {
-	t := f.tree
-	s := t.Servers()
-	switch b.Kind {
-	case scheduler.KindServer:
-		return fmt.Sprintf("the link of each host to its leaf is the limit, no uplink: it sends %s", show.Plural(s-1, "message, in one step", "messages, one a step"))
-	case scheduler.KindLeaf:
-		return fmt.Sprintf("%s: an exchange takes at least %d steps; %s", f.uplinks(b.At, t.ServersOn(b.At), "hosts"), b.Phases, f.deadOf(b.At))
-	case scheduler.KindHall:
-		m := lists.Sum(b.Subset, func(leaf int) int { return t.ServersOn(leaf) })
-		n := t.ServersOn(b.At)
-		return fmt.Sprintf("the %d hosts of %s have %d messages for %d leaves with which it shares few spines: %s",
-			n, f.name(f.places.Node(b.At)), n*m, len(b.Subset), f.deadOf(append([]int{b.At}, b.Subset...)...))
-	case scheduler.KindPod:
-		return fmt.Sprintf("the hosts of pod %d have more messages for other pods than its live links carry in fewer phases", b.At)
+func (v *Verdict) judgeResult(f *fabric, in Input) (err error) {
+	r := in.Result
+	if r == nil {
+		return nil
 	}
-	return "no split of the messages over the links loads the fullest link less: " + f.deadOf(f.weighed(b)...)
-}
-
-// uplinks says how many servers of a leaf share how many live links to spines.
-func (f *fabric) uplinks(leaf, servers int, who string) string {
-	live, built := 0, f.built(leaf)
-	for k := range f.tree.Spines() {
-		live += f.tree.LiveCables(leaf, k)
-	}
-	text := show.Plural(live, "uplink", "uplinks")
-	if live < built {
-		text = fmt.Sprintf("%d of its %d uplinks", live, built)
-	}
-	ratio := float64(servers) / float64(max(live, 1))
-	text = fmt.Sprintf("%s has %d %s and %s (%.3g:1", f.name(f.places.Node(leaf)), servers, who, text, ratio)
-	if ratio > 1 {
-		text += ", oversubscribed"
-	}
-	return text + ")"
-}
-
-// built is the number of links that a leaf has or had.
-func (f *fabric) built(leaf int) (n int) {
-	for l := range f.tree.UpLinks(leaf) {
-		if !f.tree.Absent(l) {
-			n++
+	v.doubt, v.slow = r.Doubt, r.Slow
+	v.Notes = append(v.Notes, r.Notes...)
+	if r.Pairs != nil {
+		if v.Pairs, err = f.pairs(in); err != nil {
+			return err
+		}
+		if in.Tables == nil && !r.Pairs.Relative {
+			v.Notes.add("without tables (--tables, --engine) slow pairs can have links of hosts in common only")
 		}
 	}
-	return n
-}
-
-// weighed returns the leaves with links that have weight in a bound of kind lp.
-func (f *fabric) weighed(b scheduler.Bound) (leaves []int) {
-	for leaf := range f.tree.Leaves() {
-		for k := range f.tree.Spines() {
-			if w := int(f.tree.Up(leaf, k)); w < len(b.Weights) && b.Weights[w] > 0 {
-				leaves = append(leaves, leaf)
-				break
-			}
-		}
-	}
-	return leaves
-}
-
-func (f *fabric) deadOf(leaves ...int) string {
-	var names []string
-	for _, l := range f.tree.Dead() {
-		if !l.Above && slices.Contains(leaves, l.Leaf) && f.tree.CableOf(l)[0] == l {
-			names = append(names, f.tree.LinkName(l))
-		}
-	}
-	if len(names) == 0 {
-		return "none of its links is dead"
-	}
-	return show.Few(names) + " dead"
+	return v.measure(in)
 }
 
 func (v *Verdict) measure(in Input) error {
@@ -449,10 +262,10 @@ func (v *Verdict) measure(in Input) error {
 	case !p.Shifts: // no exchange of all
 		return nil
 	case len(p.Names) != v.servers:
-		v.note("no efficiency: %d ranks were measured, and the job has %s", len(p.Names), show.Plural(v.Hosts, "host", "hosts"))
+		v.Notes.add("no efficiency: %d ranks were measured, and the job has %s", len(p.Names), show.Plural(v.Hosts, "host", "hosts"))
 		return nil
 	case in.Rate <= 0:
-		v.note("no efficiency: how fast the links are is not known (--rate)")
+		v.Notes.add("no efficiency: how fast the links are is not known (--rate)")
 		return nil
 	}
 	e, err := v.efficiency(in)
@@ -467,7 +280,7 @@ func (v *Verdict) measure(in Input) error {
 		m.OfAtMost = e / a.Efficiency
 	}
 	if most := v.most(m.Limit != ""); e > most*tooGood && v.Guess != "" && e <= tooGood {
-		v.note("more was measured than the %.1f%% that the network could do by that guess: it has more cables than the file says, or faster ones", 100*most)
+		v.Notes.add("more was measured than the %.1f%% that the network could do by that guess: it has more cables than the file says, or faster ones", 100*most)
 	} else if e > most*tooGood {
 		return fmt.Errorf("%s is %.4g%% of the link rate, more than the %.1f%% that this network can do: check the rate, the size, the hosts and the dead links",
 			in.Result.What, 100*e, 100*most)
@@ -530,35 +343,30 @@ func (v *Verdict) efficiency(in Input) (float64, error) {
 	return e, nil
 }
 
-// alternatives are engines beside that of the tables.
-var alternatives = []string{"ftree", "opensm-minhop", "dmodc", "dfsssp"}
+// phased returns the share of the link rate that a linear shift has with these rates, none above
+// the link rate, with each phase as long as its slowest pair needs.
+func phased(p *foreign.Pairs, rate float64) float64 {
+	least := map[int]float64{}
+	for _, x := range p.List {
+		if r, ok := least[x.Group]; !ok || x.Rate < r {
+			least[x.Group] = min(x.Rate, rate)
+		}
+	}
+	time := 0.0
+	for k := 1; k < len(p.Names); k++ {
+		time += rate / least[k]
+	}
+	return float64(len(p.Names)-1) / time
+}
 
-func (v *Verdict) reroute(f *fabric, in Input) {
-	switch {
-	case in.Tables == nil:
-		return
-	case v.servers > planHosts:
-		v.note("no other engine was tried: more than %d hosts", planHosts)
-		return
+func (m *Measured) above() bool { return m.Limit == "" && m.OfUnphased > tooGood }
+
+// better reports whether an efficiency in phases is more than the present one: what was measured, what the tables give
+// in phases, and, but for 3 % or two steps as in package order, what they allow at best without.
+func (v *Verdict) better(x float64) bool {
+	if m := v.Measured; m != nil && m.Limit == "" && x <= m.Efficiency*(1+1e-9) {
+		return false
 	}
-	for _, name := range alternatives {
-		if name == in.Tables.Engine && in.TablesFile == "" { // these are its tables
-			continue
-		}
-		t, err := engines.Compute(name, in.Net, engines.Options{Roots: in.Roots})
-		if err != nil {
-			v.note("not tried: %v", err)
-			continue
-		}
-		out, err := f.tables(t)
-		if err != nil {
-			v.note("engine %s: %v", name, err)
-			continue
-		}
-		out.Engine = name
-		v.Rerouted = append(v.Rerouted, *out)
-	}
-	slices.SortStableFunc(v.Rerouted, func(a, b Tables) int {
-		return cmp.Or(cmp.Compare(a.Phases, b.Phases), cmp.Compare(b.Unphased, a.Unphased))
-	})
+	t, each := v.Tables, float64(v.each)
+	return t == nil || x > t.Phased*(1+1e-9) && (x > t.Unphased || t.Phased > 0 && (1.03*x >= t.Unphased || each/x <= each/t.Unphased+2))
 }

@@ -15,37 +15,25 @@ type Ordered struct {
 	Command    string  `json:"command"`
 }
 
-// better reports whether an efficiency in phases is more than the present one: what was measured, what the tables give
-// in phases, and, but for 3 % or two steps as in package order, what they allow at best without.
-func (v *Verdict) better(x float64) bool {
-	if m := v.Measured; m != nil && m.Limit == "" && x <= m.Efficiency*(1+1e-9) {
-		return false
-	}
-	t, each := v.Tables, float64(v.each)
-	return t == nil || x > t.Phased*(1+1e-9) && (x > t.Unphased || t.Phased > 0 && (1.03*x >= t.Unphased || each/x <= each/t.Unphased+2))
-}
-
 // orderHosts is up to how many hosts an order is made.
 const orderHosts = 512
 
-func (v *Verdict) order(f *fabric, in Input) {
+// ordered is the best order over tables; nil: none was made.
+func (f *fabric) ordered(t *Tables, in Input, say *notes) *Ordered {
 	switch {
-	case in.Tables == nil || f.traffic.bytes != nil || f.traffic.reads != nil || len(f.hosts.Nodes) < 2:
-		return
-	case v.servers > orderHosts:
-		v.note("no order of messages was planned: more than %d hosts; evbench plan --tables does it", orderHosts)
-		return
+	case f.traffic.bytes != nil || f.traffic.reads != nil || len(f.hosts.Nodes) < 2:
+		return nil
+	case len(f.hosts.Nodes) > orderHosts:
+		say.add("no order of messages was planned: more than %d hosts; evbench plan --tables does it", orderHosts)
+		return nil
 	}
-	p := order.New(&v.Tables.over.Problem, nil)
+	p := order.New(&t.over.Problem, nil)
 	s := order.Best(p, -1)
-	if !v.better(float64(f.traffic.most) / p.Time(s)) {
-		return
-	}
-	from := []string{"--engine", in.Tables.Engine}
+	from := []string{"--engine", t.Engine}
 	if in.TablesFile != "" {
 		from = []string{"--tables", in.TablesFile}
 	}
-	v.Ordered = &Ordered{
+	return &Ordered{
 		Schedule: schedules.PathColoring, Phases: s.Phases, Least: p.Bound().Time, Efficiency: float64(f.traffic.most) / p.Time(s),
 		Command: answer.Typed(append(append([]string{"evbench", "plan"}, in.Flags...), from...)...),
 	}

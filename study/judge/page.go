@@ -32,32 +32,37 @@ func (v *Verdict) WritePage(w io.Writer) error {
 			facts = append(facts, []string{"because", because})
 		}
 	}
-	why, network := func(*Verdict) html.Part { return html.Part{ID: "why", Title: "What decides", Facts: facts} }, v.networkPart()
-	for _, x := range []struct {
-		there bool
-		part  func(*Verdict) html.Part
-	}{
-		{network.Cables != nil, (*Verdict).networkPart},
-		{v.Pairs != nil, (*Verdict).pairsPart},
-		{true, why},
-		{network.Cables == nil, (*Verdict).networkPart},
-		{len(v.Repairs) > 0, (*Verdict).repairsPart},
-		{len(v.Rerouted) > 0, (*Verdict).tablesPart},
-		{v.Tables != nil && v.Tables.Decides, (*Verdict).sharingPart},
-	} {
-		if x.there {
-			d.Parts = append(d.Parts, x.part(v))
-		}
+	d.Parts = []html.Part{{ID: "why", Title: "What decides", Facts: facts}}
+	if v.Pairs != nil {
+		d.Parts = slices.Insert(d.Parts, 0, v.pairsPart())
+	}
+	network := v.networkPart()
+	if network.Cables != nil {
+		d.Parts = slices.Insert(d.Parts, 0, network)
+	} else {
+		d.Parts = append(d.Parts, network)
+	}
+	if len(v.Repairs) > 0 {
+		d.Parts = append(d.Parts, v.repairsPart())
+	}
+	if len(v.Rerouted) > 0 {
+		d.Parts = append(d.Parts, v.tablesPart())
+	}
+	if v.Tables != nil && v.Tables.Decides {
+		d.Parts = append(d.Parts, v.sharingPart())
 	}
 	return html.WriteDocument(w, d)
 }
 
 func (v *Verdict) networkPart() html.Part {
-	p := html.Part{ID: "network", Title: "The network", Cables: v.drawing}
-	if v.drawing == nil {
-		p.Text = fmt.Sprintf("The network is not drawn: %v.", v.notDrawn)
-	} else if !v.drawing.Few() {
-		p.Cables, p.Text = nil, fmt.Sprintf("%s The network has %d cables between switches, too many for a drawing.", v.drawing.Words, len(v.drawing.Cables))
+	p := html.Part{ID: "network", Title: "The network"}
+	switch d, err := v.over.drawing(v); {
+	case err != nil:
+		p.Text = fmt.Sprintf("The network is not drawn: %v.", err)
+	case !d.Few():
+		p.Text = fmt.Sprintf("%s The network has %d cables between switches, too many for a drawing.", d.Words, len(d.Cables))
+	default:
+		p.Cables = d
 	}
 	return p
 }
@@ -139,8 +144,8 @@ func (v *Verdict) tablesPart() html.Part {
 
 // drawing returns the network by levels, with the dead cables between its switches, too. A network
 // without levels is an error.
-func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (*parts.Cables, error) {
-	levels, err := network.Ranks(f.whole, roots)
+func (f *fabric) drawing(v *Verdict) (*parts.Cables, error) {
+	levels, err := network.Ranks(f.whole, v.roots)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +163,7 @@ func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (
 	named := cmp.Or(v.Pairs, &Pairs{})
 	f.drawHosts(d, at, named.named)
 	names := f.cableNames()
-	routes, deciding := map[network.End]int64{}, f.deciding(v, b)
+	routes, deciding := map[network.End]int64{}, f.deciding(v)
 	if v.Tables != nil {
 		for _, l := range v.Tables.loads {
 			routes[l.End] = l.Routes
@@ -273,8 +278,8 @@ func (f *fabric) allCables() []network.Cable {
 
 // deciding are the ports of the deciding links, where nobody is slow: the fullest ones of the tables, where these exceed the
 // link of a host; else those that prove the bound.
-func (f *fabric) deciding(v *Verdict, b *scheduler.Bound) map[network.End]bool {
-	out := map[network.End]bool{}
+func (f *fabric) deciding(v *Verdict) map[network.End]bool {
+	out, b := map[network.End]bool{}, v.bound
 	if v.Pairs != nil && len(v.Pairs.Causes) > 0 {
 		return out // who is slow is drawn
 	}

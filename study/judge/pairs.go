@@ -59,34 +59,6 @@ const (
 	tooFast = 1.25 // times the link rate: where half of the pairs have more, rates are not of links
 )
 
-// HostsOf are the hosts of the ends of pairs, in the order of their first ends. For a linear shift
-// the ends are ranks, and all hosts have equally many.
-func HostsOf(p *foreign.Pairs, n *network.Network) (network.Job, error) {
-	names, ends, out := network.NewHostNames(n), map[network.Node]int{}, network.Job{Slots: 1}
-	for _, name := range p.Names {
-		v, _, err := names.Find(name)
-		if err != nil {
-			return network.Job{}, err
-		}
-		if ends[v] == 0 {
-			out.Nodes = append(out.Nodes, v)
-		}
-		ends[v]++
-	}
-	if len(out.Nodes) < 2 {
-		return network.Job{}, fmt.Errorf("%s: a pair needs two", show.Plural(len(out.Nodes), "host", "hosts"))
-	}
-	if p.Shifts {
-		out.Slots = ends[out.Nodes[0]]
-		for _, v := range out.Nodes {
-			if ends[v] != out.Slots {
-				return network.Job{}, network.Unequal(n, out.Nodes[0], v, ends)
-			}
-		}
-	}
-	return out, nil
-}
-
 // A pair is a pair of hosts with its way: the ports by which it leaves, its host's first. Without
 // tables only the first and the last of them are known.
 type pair struct {
@@ -320,57 +292,5 @@ func (f *fabric) matrix(out *Pairs, list []pair, both bool) {
 		if out.matrix[i] /= count[i]; count[i] == 0 {
 			out.matrix[i] = math.NaN()
 		}
-	}
-}
-
-// phased returns the share of the link rate that a linear shift has with these rates, none above
-// the link rate, with each phase as long as its slowest pair needs.
-func phased(p *foreign.Pairs, rate float64) float64 {
-	least := map[int]float64{}
-	for _, x := range p.List {
-		if r, ok := least[x.Group]; !ok || x.Rate < r {
-			least[x.Group] = min(x.Rate, rate)
-		}
-	}
-	time := 0.0
-	for k := 1; k < len(p.Names); k++ {
-		time += rate / least[k]
-	}
-	return float64(len(p.Names)-1) / time
-}
-
-func (p *Pairs) summary(slow float64) string {
-	text := fmt.Sprintf("%s, usually %s", show.Plural(p.Count, "pair", "pairs"), show.Amount(p.Usual, "bit/s"))
-	if p.OfRate > 0 {
-		text += fmt.Sprintf(" (%s of the link rate)", percent(p.OfRate))
-	}
-	if p.Below == 0 {
-		return text + fmt.Sprintf("; none has less than %.0f%% of that", 100*slow)
-	}
-	text += fmt.Sprintf("; %s less than %.0f%% of that", show.Plural(p.Below, "has", "have"), 100*slow)
-	if p.Shared > 0 {
-		text += fmt.Sprintf(": %d get their share of links that are shared under the tables or slow, %d do not", p.Shared, p.Slow)
-	}
-	return text
-}
-
-func (p *Pairs) lines(slow float64, add func(string, string, ...any)) {
-	add("pairs", "%s", p.summary(slow))
-	if p.Above > 0 {
-		add("", "%s more than a link carries, up to %.3g times that, and counted as a link's rate: bursts from buffers, which larger messages have less of",
-			show.Plural(p.Above, "pair got", "pairs got"), p.Fastest)
-	}
-	for _, c := range p.Causes {
-		add("who", "%s: %d of its %s", c.Text(0), c.Slow, show.Plural(c.Pairs, "pair", "pairs"))
-	}
-	if p.Scattered > 0 {
-		add("", "what makes %s slow is not known", show.Plural(p.Scattered, "pair", "pairs"))
-	}
-	for i, x := range p.Pairs[:min(len(p.Pairs), textPairs)] {
-		more := ""
-		if i == textPairs-1 && p.Slow > textPairs {
-			more = fmt.Sprintf("; and %d more", p.Slow-textPairs)
-		}
-		add("slow", "%s to %s: %s, expected %s%s", x.Src, x.Dst, show.Amount(x.Rate, "bit/s"), show.Amount(x.Expected, "bit/s"), more)
 	}
 }

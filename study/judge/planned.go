@@ -1,7 +1,10 @@
 package judge
 
 import (
+	"errors"
+
 	"evbench/scheduler"
+	"evbench/scheduler/list"
 	"evbench/scheduler/order"
 	"evbench/site/network"
 	"evbench/topology"
@@ -21,18 +24,16 @@ type Planned struct {
 }
 
 // planned makes the schedule fors. It uses all slow links, or takes those below one of their rates
-// for dead, whichever takes the least time.
-func (v *Verdict) planned(f *fabric, faults []fault) {
-	if v.adaptive {
-		return // a plan has its own paths
-	}
-	if f.tree.Servers() > planHosts {
-		v.note("no schedule was planned: more than %d hosts; evbench plan does it", planHosts)
-		return
-	}
-	if f.traffic.bytes != nil {
-		v.sizedPlan(f)
-		return
+// for dead, whichever takes the least time; nil: none was made.
+func (f *fabric) planned(faults []fault, say *notes) *Planned {
+	switch {
+	case f.net.Adaptive: // a plan has its own paths
+		return nil
+	case f.tree.Servers() > planHosts:
+		say.add("no schedule was planned: more than %d hosts; evbench plan does it", planHosts)
+		return nil
+	case f.traffic.bytes != nil:
+		return f.sizedPlan(say)
 	}
 	var slow []topology.SlowLink
 	names := map[topology.Link]string{}
@@ -67,16 +68,16 @@ func (v *Verdict) planned(f *fabric, faults []fault) {
 		return p, 1 / p.Efficiency, nil
 	})
 	if err != nil {
-		v.note("no schedule was planned: %v", err)
-		return
+		say.add("no schedule was planned: %v", err)
+		return nil
 	}
-	v.Planned = p
 	for _, x := range about.Avoids {
 		p.Avoids = append(p.Avoids, names[x.Link])
 	}
 	for _, x := range order.Over(p.made, f.tree, about.Uses) {
 		p.Uses = append(p.Uses, names[x.Link])
 	}
+	return p
 }
 
 // time returns how many phases of a schedule have messages of the exchange, and the share of the
@@ -87,4 +88,28 @@ func (f *fabric) time(s *scheduler.Schedule, r topology.Rates) (phases int, effi
 	}
 	phases, time := order.TimeOf(s, f.tree, r, func(src, dst int) bool { return f.traffic.size(f.job[src], f.job[dst]) > 0 })
 	return phases, float64(f.traffic.most) / time
+}
+
+// sizedPlan plans fragments of these sizes, without phases.
+func (f *fabric) sizedPlan(say *notes) *Planned {
+	m, err := list.NewMatrix(f.tree.Servers())
+	if err == nil && !f.even {
+		err = errors.New("links have different rates")
+	}
+	for i := 0; err == nil && i < len(f.job); i++ {
+		for j := 0; err == nil && j < len(f.job); j++ {
+			if n := f.traffic.size(f.job[i], f.job[j]); n > 0 {
+				err = m.Set(i, j, n)
+			}
+		}
+	}
+	var p *list.Plan
+	if err == nil {
+		p, err = list.Make(f.tree, m, list.Options{Split: true})
+	}
+	if err != nil {
+		say.add("no order was planned: %v", err)
+		return nil
+	}
+	return &Planned{Schedule: "ordered", Efficiency: float64(f.traffic.most) / float64(p.Time)}
 }

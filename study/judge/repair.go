@@ -31,14 +31,22 @@ const (
 	mostBounds = 1000
 )
 
-// order ranks the dead and slow links of a tree: of all orders the one with the least sum of phases
+// repairs ranks the dead and slow links of a tree: of all orders the one with the least sum of phases
 // after each repair, the cost of exchanges while repairs go on. For few links it is exact, else
 // greedy.
-func (f *fabric) order(faults []fault) []Repair {
+func (f *fabric) repairs(faults []fault) (out []Repair) {
 	if len(faults) <= exactFaults {
-		return f.exact(faults)
+		out = f.exact(faults)
+	} else {
+		out = f.greedy(faults)
 	}
-	return f.greedy(faults)
+	for i, r := range out {
+		out[i].Efficiency = float64(f.traffic.most) / r.Phases
+		if f.traffic.bytes != nil {
+			out[i].Phases, out[i].ByteTimes = 0, r.Phases
+		}
+	}
+	return out
 }
 
 // greedy takes the link that lowers the bound most, among equal ones a dead link, then the link

@@ -7,6 +7,7 @@ import (
 
 	"evbench/internal/lists"
 	"evbench/internal/parallel"
+	"evbench/site/engines"
 	"evbench/site/lft"
 	"evbench/site/network"
 )
@@ -35,20 +36,6 @@ type Tables struct {
 	over  *lft.Exchange
 }
 
-// A Direction is a link in one direction.
-type Direction struct {
-	From string `json:"from"`
-	To   string `json:"to"`
-	Port string `json:"port"` // by which it leaves From
-
-	end network.End
-}
-
-// direction names the link that leaves by a port.
-func (f *fabric) direction(e network.End) Direction {
-	return Direction{f.name(e.Node), f.name(f.net.At(e.Node, int(e.Port)).Node), f.net.EndName(e), e}
-}
-
 // A LinkLoad is how many routes of the exchange pass a link in one direction.
 type LinkLoad struct {
 	Direction
@@ -57,6 +44,12 @@ type LinkLoad struct {
 	Capacity float64 `json:"capacity,omitempty"`
 	// Pairs are the first host pairs of these routes. Routes is their number.
 	Pairs []HostPair `json:"pairs,omitempty"`
+}
+
+// A HostPair is a route from a host to another.
+type HostPair struct {
+	Src string `json:"src"`
+	Dst string `json:"dst"`
 }
 
 const (
@@ -209,12 +202,6 @@ func (f *fabric) times(x *lft.Exchange, by []int) []float64 {
 	return times
 }
 
-// A HostPair is a route from a host to another.
-type HostPair struct {
-	Src string `json:"src"`
-	Dst string `json:"dst"`
-}
-
 const mostPairs = 100
 
 // sharers names the first pairs whose routes pass the fullest links, by receiver and then sender.
@@ -238,4 +225,112 @@ func (f *fabric) sharers(t *Tables) {
 			}
 		}
 	}
+}
+
+// alternatives are engines beside that of the tables.
+var alternatives = []string{"ftree", "opensm-minhop", "dmodc", "dfsssp"}
+
+// rerouted judges the tables of other engines, the best first.
+func (f *fabric) rerouted(in Input, say *notes) (all []Tables) {
+	if len(f.hosts.Nodes) > planHosts {
+		say.add("no other engine was tried: more than %d hosts", planHosts)
+		return nil
+	}
+	for _, name := range alternatives {
+		if name == in.Tables.Engine && in.TablesFile == "" { // these are its tables
+			continue
+		}
+		t, err := engines.Compute(name, in.Net, engines.Options{Roots: in.Roots})
+		if err != nil {
+			say.add("not tried: %v", err)
+			continue
+		}
+		out, err := f.tables(t)
+		if err != nil {
+			say.add("engine %s: %v", name, err)
+			continue
+		}
+		out.Engine = name
+		all = append(all, *out)
+	}
+	slices.SortStableFunc(all, func(a, b Tables) int {
+		return cmp.Or(cmp.Compare(a.Phases, b.Phases), cmp.Compare(b.Unphased, a.Unphased))
+	})
+	return all
+}
+
+// A Rail is the adapters with the same number on all hosts.
+type Rail struct {
+	Rail     int      `json:"rail"`
+	Leaves   []string `json:"leaves"`
+	Adapters int      `json:"adapters"`
+	// Phases is how long its adapters, and the links of its leaves, need. Efficiency is the
+	// resulting share of the link rate. Tables is the limit of the fullest link of these leaves
+	// under the tables, 0 without.
+	Phases     float64 `json:"phases"`
+	Efficiency float64 `json:"efficiency"`
+	Tables     float64 `json:"tables_unphased_efficiency,omitempty"`
+}
+
+// rails returns the limits of each rail, where the adapters of hosts are on several leaves.
+func (f *fabric) rails(faults []fault, tables *Tables) (out []Rail) {
+	var on [][]int // leaves, by rail
+	if f.traffic.host == nil {
+		return nil
+	}
+	rank := make([]int, len(f.job))
+	for r, i := range f.job {
+		rank[i] = r
+	}
+	apart, nth, first := false, map[int]int{}, map[int]int{} // by host: adapters so far, the leaf of its first
+	for i, h := range f.traffic.host {
+		n, leaf := nth[h], f.tree.Leaf(rank[i])
+		if n == len(on) {
+			on, out = append(on, nil), append(out, Rail{Rail: n})
+		}
+		if n == 0 {
+			first[h] = leaf
+		}
+		apart = apart || first[h] != leaf
+		nth[h]++
+		on[n] = append(on[n], leaf)
+		most := float64(max(f.traffic.sent[i], f.traffic.received[i]))
+		out[n].Adapters, out[n].Efficiency = out[n].Adapters+1, max(out[n].Efficiency, most)
+	}
+	if !apart {
+		return nil
+	}
+	c := f.capacities(f.tree, faults)
+	for n := range out {
+		r := &out[n]
+		most := r.Efficiency
+		r.Phases = most
+		for leaf := range f.tree.Leaves() {
+			if !slices.Contains(on[n], leaf) {
+				continue
+			}
+			r.Leaves = append(r.Leaves, f.name(f.places.Node(leaf)))
+			for _, w := range f.flows(leaf, leaf+1) {
+				r.Phases = max(r.Phases, w.amount/c.ofLeaf(leaf))
+			}
+		}
+		if r.Efficiency = most / r.Phases; tables != nil {
+			r.Tables = most / max(most, f.fullestOf(tables, on[n]))
+		}
+	}
+	return out
+}
+
+// fullestOf returns the longest time of a link up from some leaves, or down to them.
+func (f *fabric) fullestOf(t *Tables, leaves []int) (most float64) {
+	in := map[network.Node]bool{}
+	for _, l := range leaves {
+		in[f.places.Node(l)] = true
+	}
+	for _, l := range t.loads {
+		if in[l.End.Node] || in[f.net.At(l.End.Node, int(l.End.Port)).Node] {
+			most = max(most, float64(l.Routes)/f.capacity(l.End))
+		}
+	}
+	return most
 }

@@ -73,21 +73,6 @@ func (v *Verdict) Lines() (rows [][]string) {
 	return rows
 }
 
-// readTables is the engine name that package lft gives to tables that it has read.
-const readTables = "file"
-
-func origin(engine string) string {
-	if engine == readTables {
-		return "the tables given"
-	}
-	return "engine " + engine
-}
-
-// aboveTables is the text for a measurement above the limit of the tables.
-const aboveTables = "more than its tables allow: usually adaptive routing (--adaptive), else other tables or rates"
-
-func (m *Measured) above() bool { return m.Limit == "" && m.OfUnphased > tooGood }
-
 func (v *Verdict) answer(add func(string, string, ...any)) {
 	if m := v.Measured; m != nil {
 		text := percent(m.Efficiency) + " of the link rate"
@@ -164,6 +149,17 @@ func (v *Verdict) links(add func(string, string, ...any)) {
 	}
 }
 
+func (l LinkLoad) pairs(unit string) string {
+	names := lists.Map(l.Pairs[:min(len(l.Pairs), textPairs)], func(p HostPair) string { return p.Src + " to " + p.Dst })
+	text := strings.Join(names, ", ")
+	if n := l.Routes - int64(len(names)); unit == "bytes" && len(l.Pairs) > len(names) {
+		text += " and more pairs"
+	} else if n > 0 && unit != "bytes" {
+		text += fmt.Sprintf(" and %d more pairs", n)
+	}
+	return text
+}
+
 // rails writes one line for all rails with the same result.
 func (v *Verdict) rails(add func(string, string, ...any)) {
 	for i := 0; i < len(v.Rails); {
@@ -190,13 +186,38 @@ func (r Rail) gives() string {
 
 const textPairs = 5
 
-func (l LinkLoad) pairs(unit string) string {
-	names := lists.Map(l.Pairs[:min(len(l.Pairs), textPairs)], func(p HostPair) string { return p.Src + " to " + p.Dst })
-	text := strings.Join(names, ", ")
-	if n := l.Routes - int64(len(names)); unit == "bytes" && len(l.Pairs) > len(names) {
-		text += " and more pairs"
-	} else if n > 0 && unit != "bytes" {
-		text += fmt.Sprintf(" and %d more pairs", n)
+func (p *Pairs) lines(slow float64, add func(string, string, ...any)) {
+	add("pairs", "%s", p.summary(slow))
+	if p.Above > 0 {
+		add("", "%s more than a link carries, up to %.3g times that, and counted as a link's rate: bursts from buffers, which larger messages have less of",
+			show.Plural(p.Above, "pair got", "pairs got"), p.Fastest)
+	}
+	for _, c := range p.Causes {
+		add("who", "%s: %d of its %s", c.Text(0), c.Slow, show.Plural(c.Pairs, "pair", "pairs"))
+	}
+	if p.Scattered > 0 {
+		add("", "what makes %s slow is not known", show.Plural(p.Scattered, "pair", "pairs"))
+	}
+	for i, x := range p.Pairs[:min(len(p.Pairs), textPairs)] {
+		more := ""
+		if i == textPairs-1 && p.Slow > textPairs {
+			more = fmt.Sprintf("; and %d more", p.Slow-textPairs)
+		}
+		add("slow", "%s to %s: %s, expected %s%s", x.Src, x.Dst, show.Amount(x.Rate, "bit/s"), show.Amount(x.Expected, "bit/s"), more)
+	}
+}
+
+func (p *Pairs) summary(slow float64) string {
+	text := fmt.Sprintf("%s, usually %s", show.Plural(p.Count, "pair", "pairs"), show.Amount(p.Usual, "bit/s"))
+	if p.OfRate > 0 {
+		text += fmt.Sprintf(" (%s of the link rate)", percent(p.OfRate))
+	}
+	if p.Below == 0 {
+		return text + fmt.Sprintf("; none has less than %.0f%% of that", 100*slow)
+	}
+	text += fmt.Sprintf("; %s less than %.0f%% of that", show.Plural(p.Below, "has", "have"), 100*slow)
+	if p.Shared > 0 {
+		text += fmt.Sprintf(": %d get their share of links that are shared under the tables or slow, %d do not", p.Shared, p.Slow)
 	}
 	return text
 }
@@ -277,5 +298,3 @@ func phases(n float64) string {
 	}
 	return "phases"
 }
-
-func percent(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"evbench/internal/show"
 	"evbench/internal/unit"
+	"evbench/model/sizes"
 	"evbench/site/network"
 	"evbench/study/judge/foreign"
 )
@@ -147,6 +149,34 @@ func ranksOf(hosts []string, n *network.Network) (h network.Job, err error) {
 	return network.ReadJob(strings.NewReader(list.String()), n)
 }
 
+// HostsOf are the hosts of the ends of pairs, in the order of their first ends. For a linear shift
+// the ends are ranks, and all hosts have equally many.
+func HostsOf(p *foreign.Pairs, n *network.Network) (network.Job, error) {
+	names, ends, out := network.NewHostNames(n), map[network.Node]int{}, network.Job{Slots: 1}
+	for _, name := range p.Names {
+		v, _, err := names.Find(name)
+		if err != nil {
+			return network.Job{}, err
+		}
+		if ends[v] == 0 {
+			out.Nodes = append(out.Nodes, v)
+		}
+		ends[v]++
+	}
+	if len(out.Nodes) < 2 {
+		return network.Job{}, fmt.Errorf("%s: a pair needs two", show.Plural(len(out.Nodes), "host", "hosts"))
+	}
+	if p.Shifts {
+		out.Slots = ends[out.Nodes[0]]
+		for _, v := range out.Nodes {
+			if ends[v] != out.Slots {
+				return network.Job{}, network.Unequal(n, out.Nodes[0], v, ends)
+			}
+		}
+	}
+	return out, nil
+}
+
 // agree returns an error if the hosts that an output names are not those of the list. Where the
 // network does not know their names, their numbers count.
 func (w Words) agree(h network.Job, in *Input) error {
@@ -197,9 +227,48 @@ func (w Words) result(in *Input, file func(name string) ([]byte, error), address
 	return within(w.Result, err)
 }
 
-func within(file string, err error) error {
-	if err == nil || file == "" {
-		return err
+// matrix reads the bytes that ranks send each other, and sums them for adapters: by src·adapters +
+// dst.
+func (w Words) matrix(in *Input, file func(name string) ([]byte, error)) ([]int64, error) {
+	data, err := file(w.Sizes)
+	if err != nil {
+		return nil, err
 	}
-	return fmt.Errorf("%s: %w", file, err)
+	stated, err := sizes.ReadMatrix(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	names, at := network.NewHostNames(in.Net), map[network.Node]int{}
+	for i, v := range in.Hosts.Nodes {
+		at[v] = i
+	}
+	h, k := len(in.Hosts.Nodes), in.Hosts.Slots
+	if stated.Names != nil && k > 1 {
+		return nil, fmt.Errorf("a header names hosts, and adapters have %d ranks each: give a matrix of ranks", k)
+	}
+	m, err := stated.For(h*k, func(name string) (int, bool) {
+		v, _, err := names.Find(name)
+		i, there := at[v]
+		return i, err == nil && there
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: the job has %s with %s each", err, show.Plural(h, "adapter", "adapters"), show.Plural(k, "rank", "ranks"))
+	}
+	out := make([]int64, h*h)
+	sent, received := make([]int64, h*k), make([]int64, h*k) // with a rank's own
+	for src := range h * k {
+		for dst := range h * k {
+			sent[src] += m.Size(src, dst)
+			received[dst] += m.Size(src, dst)
+			if src != dst {
+				out[src/k*h+dst/k] += m.Size(src, dst)
+			}
+		}
+	}
+	most := max(slices.Max(sent), slices.Max(received))
+	if r := in.Result; r != nil && r.Busiest > most+aligned*int64(h*k) {
+		return nil, fmt.Errorf("its busiest rank has %d bytes, that of %s %d: they belong to different runs (nccl-tests multiplies a matrix by NCCL_TESTS_ALLTOALLV_MATRIX_SCALE)",
+			most, w.Result, r.Busiest)
+	}
+	return out, nil
 }

@@ -1,0 +1,110 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"evbench/internal/lists"
+	"evbench/internal/show"
+	"evbench/scheduler"
+)
+
+func (f *fabric) reason(b scheduler.Bound) string {
+	t := f.tree
+	s := t.Servers()
+	switch b.Kind {
+	case scheduler.KindServer:
+		return fmt.Sprintf("the link of each host to its leaf is the limit, no uplink: it sends %s", show.Plural(s-1, "message, in one step", "messages, one a step"))
+	case scheduler.KindLeaf:
+		return fmt.Sprintf("%s: an exchange takes at least %d steps; %s", f.uplinks(b.At, t.ServersOn(b.At), "hosts"), b.Phases, f.deadOf(b.At))
+	case scheduler.KindHall:
+		m := lists.Sum(b.Subset, func(leaf int) int { return t.ServersOn(leaf) })
+		n := t.ServersOn(b.At)
+		return fmt.Sprintf("the %d hosts of %s have %d messages for %d leaves with which it shares few spines: %s",
+			n, f.name(f.places.Node(b.At)), n*m, len(b.Subset), f.deadOf(append([]int{b.At}, b.Subset...)...))
+	case scheduler.KindPod:
+		return fmt.Sprintf("the hosts of pod %d have more messages for other pods than its live links carry in fewer phases", b.At)
+	}
+	return "no split of the messages over the links loads the fullest link less: " + f.deadOf(f.weighed(b)...)
+}
+
+// uplinks says how many servers of a leaf share how many live links to spines.
+func (f *fabric) uplinks(leaf, servers int, who string) string {
+	live, built := 0, f.built(leaf)
+	for k := range f.tree.Spines() {
+		live += f.tree.LiveCables(leaf, k)
+	}
+	text := show.Plural(live, "uplink", "uplinks")
+	if live < built {
+		text = fmt.Sprintf("%d of its %d uplinks", live, built)
+	}
+	ratio := float64(servers) / float64(max(live, 1))
+	text = fmt.Sprintf("%s has %d %s and %s (%.3g:1", f.name(f.places.Node(leaf)), servers, who, text, ratio)
+	if ratio > 1 {
+		text += ", oversubscribed"
+	}
+	return text + ")"
+}
+
+// built is the number of links that a leaf has or had.
+func (f *fabric) built(leaf int) (n int) {
+	for l := range f.tree.UpLinks(leaf) {
+		if !f.tree.Absent(l) {
+			n++
+		}
+	}
+	return n
+}
+
+// weighed returns the leaves with links that have weight in a bound of kind lp.
+func (f *fabric) weighed(b scheduler.Bound) (leaves []int) {
+	for leaf := range f.tree.Leaves() {
+		for k := range f.tree.Spines() {
+			if w := int(f.tree.Up(leaf, k)); w < len(b.Weights) && b.Weights[w] > 0 {
+				leaves = append(leaves, leaf)
+				break
+			}
+		}
+	}
+	return leaves
+}
+
+func (f *fabric) deadOf(leaves ...int) string {
+	var names []string
+	for _, l := range f.tree.Dead() {
+		if !l.Above && slices.Contains(leaves, l.Leaf) && f.tree.CableOf(l)[0] == l {
+			names = append(names, f.tree.LinkName(l))
+		}
+	}
+	if len(names) == 0 {
+		return "none of its links is dead"
+	}
+	return show.Few(names) + " dead"
+}
+
+func (f *fabric) serverWhy(rank int, sends bool) string {
+	i, x := f.job[rank], &f.traffic
+	if sends {
+		return fmt.Sprintf("the link of %s is the limit: it sends %s", f.net.Info(f.hosts.Nodes[i]).Name, x.amounts(x.sent[i]))
+	}
+	return fmt.Sprintf("the link of %s is the limit: it receives %s", f.net.Info(f.hosts.Nodes[i]).Name, x.amounts(x.received[i]))
+}
+
+func (f *fabric) flowWhy(w flow, where, others string) string {
+	verb := "for"
+	if !w.up {
+		verb = "from"
+	}
+	return fmt.Sprintf("the %d %s of %s have %s %s %s", w.servers, f.traffic.who(w.up), where, f.traffic.amounts(int64(math.Round(w.amount))), verb, others)
+}
+
+// leafWhy says why the live links of a leaf decide, upwards or downwards.
+func (f *fabric) leafWhy(leaf int, up bool) string {
+	w, verb := f.flows(leaf, leaf+1)[0], "for"
+	if !up {
+		w, verb = f.flows(leaf, leaf+1)[1], "from"
+	}
+	return fmt.Sprintf("%s, and %s %s other leaves; %s",
+		f.uplinks(leaf, w.servers, f.traffic.who(up)), f.traffic.amounts(int64(math.Round(w.amount))), verb, f.deadOf(leaf))
+}
