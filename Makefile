@@ -84,7 +84,7 @@ pack-peers:
 
 # Rewrite golden files; read the diff before you commit it.
 golden:
-	$(GO) test ./routing ./plan ./study/survey ./study/policy ./report ./view/figure ./companion ./companion/linux ./cmd/evbench -update
+	EVBENCH_ALL=1 $(GO) test ./routing ./plan ./study/survey ./study/policy ./report ./view/figure ./companion ./companion/linux ./cmd/evbench -update
 	$(GO) test ./controller -rewrite
 	@$(MAKE) --no-print-directory -C evidence golden
 

@@ -18,6 +18,7 @@ import (
 	"evbench/plan"
 	"evbench/results"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 	"evbench/testing/transporttest"
 	"evbench/topology"
 	"evbench/transport"
@@ -104,6 +105,7 @@ func failOver(t *testing.T, policy string, f virtual) results.Case {
 
 // Each policy does what it is for, and loses nothing.
 func TestPolicies(t *testing.T) {
+	need.Heavy(t)
 	for _, tt := range []struct {
 		policy string
 		calls  string // of the network, the install of new plans aside

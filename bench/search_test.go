@@ -13,6 +13,7 @@ import (
 	"evbench/internal/answer"
 	"evbench/results"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // Four servers build four events in three phases of linkTime.
@@ -50,6 +51,7 @@ func search(t *testing.T, text string, of bench.Search, stop int) (sum results.S
 // A search finds what the network carries, each of its steps is a case with its plan, and nothing else is searched: cases that
 // differ in their rates alone are one.
 func TestSearch(t *testing.T) {
+	need.Heavy(t)
 	simulated := 0
 	sum, _ := search(t, rated+twoCases, bench.Search{Simulate: func(_ context.Context, p *bench.Planned) *results.Offered {
 		simulated++

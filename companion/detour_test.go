@@ -10,6 +10,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 	"evbench/testing/topologytest"
 	"evbench/topology"
 )
@@ -38,7 +39,7 @@ func sampleTrees(t *testing.T, rng *rand.Rand) []*topology.Tree {
 		{Ports: 2, Leaves: 4, Pods: 2},
 		{Ports: 2, Leaves: 6, Pods: 3, Spines: 3, Tops: 2, Fill: []int{2, 1, 0, 2, 2, 1}},
 	}
-	if !testing.Short() {
+	if expect.All() {
 		shapes = append(shapes, topology.Options{Ports: 8, Leaves: 8})
 	}
 	var out []*topology.Tree
@@ -129,6 +130,7 @@ func TestDetoursAreBalanced(t *testing.T) {
 // Every write and every deletion is made alone, in order; nothing that may be sent
 // is without a route, goes in circles or over a dead link after any of them.
 func TestTransitionHasNoGap(t *testing.T) {
+	need.Heavy(t)
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, o := range []topology.Options{
 		{Ports: 2, Leaves: 3}, {Ports: 3, Leaves: 3, Fill: []int{3, 1, 2}}, {Ports: 2, Leaves: 4, Spines: 3}, {Ports: 2, Leaves: 4, Pods: 2},

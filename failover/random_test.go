@@ -430,7 +430,7 @@ func options(t *testing.T, seed uint64) Options {
 
 func TestRandomStories(t *testing.T) {
 	n := uint64(600)
-	if testing.Short() {
+	if !expect.All() {
 		n = 100
 	}
 	for seed := range n {

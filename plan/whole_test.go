@@ -10,12 +10,14 @@ import (
 	"evbench/scheduler/schedules"
 	"evbench/site/engines"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 	"evbench/topology"
 )
 
 // Whole trees of thousands of servers have a plan by a closed form: no link has two messages in any of the phases looked at, and routes
 // by destination hold its paths.
 func TestWhole(t *testing.T) {
+	need.Heavy(t)
 	tr := expect.Value(topology.New(expect.Value(topology.Parse("FT(3;20,20,11)"))(t)))(t)
 	n, leaf := tr.Servers(), tr.LeafOfRanks()
 	for _, o := range []plan.Options{

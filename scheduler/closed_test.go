@@ -9,6 +9,7 @@ import (
 
 	"evbench/scheduler"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 	"evbench/topology"
 )
 
@@ -116,7 +117,7 @@ func TestForsClosedSweep(t *testing.T) {
 		}
 		expect.Must(t, sound(hops, phases, m0, m1, m0-f, within), "%s, f=%d", tr.Notation(), f)
 	})
-	expect.True(t, testing.Short() || cases == 6877 && alone == 6273, "%d trees, %d without lift, want 6877 and 6273", cases, alone)
+	expect.True(t, !expect.All() || cases == 6877 && alone == 6273, "%d trees, %d without lift, want 6877 and 6273", cases, alone)
 }
 
 // sound checks what a leaf sends: every slot of every leaf once, a slot sending
@@ -158,6 +159,7 @@ func sound(hops iter.Seq[scheduler.Hop], phases, m0, m1, w int, within bool) err
 
 // TestForsClosedLarge checks the network of the thesis and larger ones.
 func TestForsClosedLarge(t *testing.T) {
+	need.Heavy(t)
 	t.Parallel()
 	for _, f := range []int{0, 1, 3, 19, 2, 10}[:expect.Samples(6, 4)] {
 		tr := uniformTree(t, topology.Options{Ports: 20, Leaves: 18}, f, 1)

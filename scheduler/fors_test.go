@@ -9,6 +9,7 @@ import (
 
 	"evbench/scheduler"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 	"evbench/topology"
 )
 
@@ -220,6 +221,7 @@ func TestFORSExhaustive(t *testing.T) {
 }
 
 func TestFORSLarge(t *testing.T) {
+	need.Heavy(t)
 	t.Parallel()
 	for _, tt := range []struct {
 		o    topology.Options

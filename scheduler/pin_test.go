@@ -72,7 +72,7 @@ func TestPinFORS(t *testing.T) {
 func TestPinLarge(t *testing.T) {
 	t.Parallel()
 	o := topology.Options{Ports: 20, Leaves: 18}
-	if testing.Short() {
+	if !expect.All() {
 		o = topology.Options{Ports: 10, Leaves: 9}
 	}
 	for _, dead := range []int{1, 9, 36} {

@@ -97,7 +97,7 @@ func TestPodsRandom(t *testing.T) {
 			var gaps []float64
 			for i := range expect.Samples(podCases, 5) {
 				most := 128
-				if i%8 == 0 && (kind == 0 || !testing.Short()) {
+				if i%8 == 0 && (kind == 0 || expect.All()) {
 					most = 512
 				}
 				s, b := planPods(t, randomPods(t, rng, kind, most, odd), scheduler.Options{Seed: uint64(i)})

@@ -9,6 +9,7 @@ import (
 
 	"evbench/scheduler"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 	"evbench/topology"
 )
 
@@ -97,6 +98,7 @@ func TestRepairRandom(t *testing.T) {
 // TestRepairLarge counts phases on FT(2;20,18), which repaired reaches the bound of
 // the base (360 phases) and the leaves (thesis 5.4.1).
 func TestRepairLarge(t *testing.T) {
+	need.Heavy(t)
 	t.Parallel()
 	o := topology.Options{Ports: 20, Leaves: 18}
 	for f, want := range []int{360, 360, 378, 400, 425, 454, 486, 524, 567}[:expect.Samples(9, 4)] {
@@ -136,7 +138,7 @@ func TestRepairPinned(t *testing.T) {
 func TestRepairWorkers(t *testing.T) {
 	t.Parallel()
 	o, dead := topology.Options{Ports: 12, Leaves: 10, Spines: 14}, 40
-	if testing.Short() {
+	if !expect.All() {
 		o, dead = topology.Options{Ports: 6, Leaves: 7, Spines: 8}, 12
 	}
 	tr := random(t, o, dead, 1)

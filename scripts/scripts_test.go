@@ -107,6 +107,7 @@ func TestSame(t *testing.T) {
 
 // A build says what it is doing, what is wrong, and how Go ended.
 func TestBuild(t *testing.T) {
+	need.Heavy(t)
 	dir := t.TempDir()
 	program := executable(t, dir, "go", `
 [ "$1" = env ] && { echo cc; exit; }
@@ -195,6 +196,7 @@ func TestListsRefused(t *testing.T) {
 
 // TestRatios draws a run that was measured by Debian's pandas.
 func TestRatios(t *testing.T) {
+	need.Heavy(t)
 	if _, err := os.Stat("/usr/bin/python3"); err != nil {
 		need.Missing(t, "pandas", err.Error())
 	}

@@ -11,6 +11,7 @@ import (
 
 // The cases in which evbench broke, beside the checkout: each says what is right.
 func TestBreaks(t *testing.T) {
+	need.Heavy(t)
 	dir := need.Cases(t, "../..", "breaks")
 	switches := expect.Value(filepath.Abs("testdata/breaks"))(t)
 	sources := expect.Value(filepath.Abs("../../site/wrapped/c"))(t)

@@ -32,6 +32,9 @@ func TestDocs(t *testing.T) {
 	ran, parsed := 0, 0
 	for _, file := range documents(t) {
 		t.Run(file, func(t *testing.T) {
+			if file != "README.md" {
+				need.Heavy(t)
+			}
 			text := expect.Value(os.ReadFile(filepath.Join("../..", file)))(t)
 			parts := expect.Value(docParts(string(text)))(t)
 			d := newDocDir(t, made, string(text))
@@ -43,7 +46,7 @@ func TestDocs(t *testing.T) {
 			ran, parsed = ran+r, parsed+p
 		})
 	}
-	expect.True(t, ran >= 40 && parsed >= 20, "evbench was run %d times, and %d times its arguments were parsed", ran, parsed)
+	expect.True(t, !need.TakesHeavy() || ran >= 40 && parsed >= 20, "evbench was run %d times, and %d times its arguments were parsed", ran, parsed)
 }
 
 // documents returns README, CONTRIBUTING and every page below docs, as paths in the checkout.
@@ -351,6 +354,7 @@ func checkNames(words []string) error {
 // TestDocumentedLaunchers has the launchers of docs/do/cluster.md take the files of hosts that are made there: Open MPI's says
 // where it would start ranks, MPICH's starts them, by a remote shell that stays here.
 func TestDocumentedLaunchers(t *testing.T) {
+	need.Heavy(t)
 	need.Programs(t, "mpi", "mpirun", "mpiexec.hydra")
 	page, dir := string(expect.Value(os.ReadFile("../../docs/do/cluster.md"))(t)), t.TempDir()
 	ssh := filepath.Join(dir, "ssh")

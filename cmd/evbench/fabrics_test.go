@@ -95,9 +95,7 @@ var fabricCases = []struct {
 
 // Three levels of thousands of hosts as files: a whole tree has a closed form; others are refused with the bound, and judged.
 func TestLargeFabricCases(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it reads 20,000 hosts")
-	}
+	need.Heavy(t) // it reads 20,000 hosts
 	generator := filepath.Join(need.Cases(t, "../..", "fabrics"), "08-gen-three-levels.py")
 	t.Chdir(t.TempDir())
 	for _, c := range []struct{ sizes, plan, share string }{

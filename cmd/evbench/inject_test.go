@@ -249,6 +249,7 @@ func injectBySSH(t *testing.T, dir string) inject.Options {
 // Commands run on the host of the leaf, and the exit code of the probe comes
 // back from there; so they do from the journal of a run that was killed.
 func TestInjectBySSH(t *testing.T) {
+	need.Heavy(t)
 	dir := t.TempDir()
 	o := injectBySSH(t, dir)
 	i := expect.Value(inject.Open(o))(t)

@@ -51,8 +51,11 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			if name == "lab" { // where it is required, its commands say what is wrong
+			switch name {
+			case "lab": // where it is required, its commands say what is wrong
 				return need.Lab(), nil
+			case "heavy":
+				return need.TakesHeavy(), nil
 			}
 			return false, fmt.Errorf("no condition is called %s", name)
 		},

@@ -172,6 +172,7 @@ func (p *program) family() []string {
 
 // What is packed takes no more memory than a list has room for, from standard input and as a table of sizes, too.
 func TestPackedBombs(t *testing.T) {
+	need.Heavy(t)
 	dir := t.TempDir()
 	write(t, dir, "s.yaml", "topology: FT(2;2,2)\nevent: {fragment: 1KiB, sizes: {file: bomb.gz}}\ncases: [{}]\n")
 	code, _, said := sh(t, dir, "head -c 70000000 /dev/zero | tr '\\0' '\\n' | gzip -1 > bomb.gz")

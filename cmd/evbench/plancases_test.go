@@ -14,6 +14,7 @@ import (
 
 // TestPlanCases: plans that were wrong or refused, from ../shared beside the checkout: slow hosts, one builder, AB trees.
 func TestPlanCases(t *testing.T) {
+	need.Heavy(t)
 	cases := need.Cases(t, "../..", "plans")
 	t.Chdir(t.TempDir())
 	python := exec.Command("python3", filepath.Join(cases, "abfat.py"))
@@ -38,7 +39,7 @@ func TestPlanCases(t *testing.T) {
 	} {
 		args := strings.Fields(strings.ReplaceAll(tt.command, "CASES", cases))
 		name := args[min(2, len(args)-1)]
-		if _, gone := os.Stat(name); gone != nil && strings.HasPrefix(name, "ab") || testing.Short() && name == "ab6.net" {
+		if _, gone := os.Stat(name); gone != nil && strings.HasPrefix(name, "ab") || !expect.All() && name == "ab6.net" {
 			continue
 		}
 		_, text := said(t, args...)
@@ -49,6 +50,7 @@ func TestPlanCases(t *testing.T) {
 // TestECMPCases: the trees of ../shared/cases/networks, were their switches to choose by a hash: what ports give there is the
 // least that any plan takes, also over parallel cables.
 func TestECMPCases(t *testing.T) {
+	need.Heavy(t)
 	need.Namespaces(t)
 	cases, dir := need.Cases(t, "../..", "networks"), t.TempDir()
 	for name, steps := range map[string]int{

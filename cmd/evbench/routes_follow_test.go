@@ -22,6 +22,7 @@ import (
 	"evbench/site/opensm"
 	"evbench/testing/expect"
 	"evbench/testing/ibtest"
+	"evbench/testing/need"
 )
 
 // A lastingRun is a command that goes on until it is interrupted.
@@ -160,6 +161,7 @@ func writeProgram(t *testing.T, live *ibtest.Live, program, name string) {
 //
 //gate:race
 func TestRoutesFollow(t *testing.T) {
+	need.Heavy(t)
 	ibtest.Need(t)
 	for _, x := range []struct { // the name is part of a shell's words
 		name, tree, port, link string
@@ -193,6 +195,7 @@ func followed(t *testing.T, tree, port, link string) {
 
 // TestRoutesFollowUnequalPods: three levels as they were built, a pod with a leaf less.
 func TestRoutesFollowUnequalPods(t *testing.T) {
+	need.Heavy(t)
 	ibtest.Need(t)
 	whole := expect.Value(network.Parse("FT(3;2,2,3)", 2))(t)
 	gone := whole.Switch(5)

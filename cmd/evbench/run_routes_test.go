@@ -14,6 +14,7 @@ import (
 	"evbench/site/opensm"
 	"evbench/testing/expect"
 	"evbench/testing/ibtest"
+	"evbench/testing/need"
 )
 
 // A routedRun is a run whose routes an OpenSM with default settings gets; links are dead as far as a
@@ -100,6 +101,7 @@ func TestRunInstallsRoutes(t *testing.T) {
 
 // TestRunRoutesFaults: each is named before events are built, and nothing is changed.
 func TestRunRoutesFaults(t *testing.T) {
+	need.Heavy(t)
 	r := newRoutedRun(t)
 	write(t, r.in(""), "other.sh", "echo 'sminfo: sm lid 1 sm guid 0x77, activity count 1 priority 0 state 3 SMINFO_MASTER'\n")
 	write(t, r.in(""), "mixed.net", mixedLMC(string(expect.Value(os.ReadFile(r.in("fabric.net")))(t))))
@@ -140,6 +142,7 @@ func mixedLMC(text string) string {
 //
 //gate:race
 func TestRunRoutesStopped(t *testing.T) {
+	need.Heavy(t)
 	r := newRoutedRun(t)
 	r.scenario("1h")
 	for _, c := range []struct {
@@ -168,6 +171,7 @@ func TestRunRoutesStopped(t *testing.T) {
 // TestOneOwnerOfTables: while a run has lent tables nobody else changes them, and no run begins while
 // another one does. Each is named.
 func TestOneOwnerOfTables(t *testing.T) {
+	need.Heavy(t)
 	r := newRoutedRun(t)
 	r.scenario("1h")
 	reach := append([]string{"--pid", fmt.Sprint(r.live.PID())}, diags(r.in)...)
@@ -210,6 +214,7 @@ func TestOneOwnerOfTables(t *testing.T) {
 //
 //gate:race
 func TestControllerFollowsOpenSM(t *testing.T) {
+	need.Heavy(t)
 	r := newRoutedRun(t)
 	r.scenario("1h", "dump=sh "+r.in("dump.sh"))
 	text := string(expect.Value(os.ReadFile(r.in("run.yaml")))(t))

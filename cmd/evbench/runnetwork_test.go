@@ -102,6 +102,7 @@ cases: [{name: planned, schedule: path-coloring}]
 // tables; they are read from the switches, and the plan over them is the one that is made for the network without
 // the cable. No event is lost.
 func TestReorder(t *testing.T) {
+	need.Heavy(t)
 	need.Namespaces(t)
 	dir := t.TempDir()
 	expect.OK(t, os.WriteFile(filepath.Join(dir, "dies.yaml"), []byte(`

@@ -6,10 +6,12 @@ import (
 
 	"evbench/scenario"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // Every scenario of the repository parses, and every case of it has a plan that the judge accepts.
 func TestScenariosPlan(t *testing.T) {
+	need.Heavy(t)
 	files, err := filepath.Glob("../../scenarios/*.yaml")
 	expect.MustTrue(t, err == nil && len(files) >= 7, "%d scenarios, %v", len(files), err)
 	for _, file := range files {

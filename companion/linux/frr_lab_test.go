@@ -11,11 +11,13 @@ import (
 	"evbench/plan"
 	"evbench/testing/expect"
 	"evbench/testing/frrtest"
+	"evbench/testing/need"
 )
 
 // TestFRR has real routers load the configuration of each switch: vtysh reads it back equal, its routes are all in the
 // kernel, and messages arrive on every path, with one next hop and with several.
 func TestFRR(t *testing.T) {
+	need.Heavy(t)
 	tree := small(t, "leaf0-spine1")
 	b := build(t, tree, plan.Options{Schedule: "linear-shift", Routing: "ecmp"})
 	l := expect.Value(lab.Start(t.Context(), lab.Options{Tree: tree}))(t)

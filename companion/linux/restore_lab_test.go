@@ -17,6 +17,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 	"evbench/topology"
 )
 
@@ -195,6 +196,7 @@ func TestUndoOverADeadLink(t *testing.T) {
 // TestAnotherEvbench: whoever has the switches keeps others out, from whatever directory; routes that were left there, or
 // changed by hand, are named.
 func TestAnotherEvbench(t *testing.T) {
+	need.Heavy(t)
 	k := newKernels(t, newTree(t, 2, 2))
 	k.install()
 	of := func(lends bool) *companion.Installation {
@@ -221,6 +223,7 @@ func TestAnotherEvbench(t *testing.T) {
 
 // TestTwoAtOnce: of two that install at once one has the switches, and the other changes nothing.
 func TestTwoAtOnce(t *testing.T) {
+	need.Heavy(t)
 	k := newKernels(t, newTree(t, 2, 2))
 	for range 3 {
 		var two [2]*companion.Installation
@@ -246,6 +249,7 @@ func TestTwoAtOnce(t *testing.T) {
 
 // TestKilledOwner: the mark of a process that was killed keeps others out until its routes are undone.
 func TestKilledOwner(t *testing.T) {
+	need.Heavy(t)
 	k := newKernels(t, newTree(t, 2, 2))
 	killed := &companion.Installation{Switches: NewShell(k.shell.Command, k.plan), Kind: Kind, Dir: t.TempDir(), Lends: true}
 	expect.Must(t, expect.Err(killed.Install(t.Context(), k.plan)))

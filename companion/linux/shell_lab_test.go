@@ -14,6 +14,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 	"evbench/topology"
 )
 
@@ -44,6 +45,7 @@ func shellOf(t *testing.T, l *lab.Lab, tree *topology.Tree) (command []string, r
 // TestShell has switches take the routes of one plan and of another, by a command for each, and give
 // back what they held: routes that a lab has made, and no address of ours.
 func TestShell(t *testing.T) {
+	need.Heavy(t)
 	t.Run("2", func(t *testing.T) { shells(t, small(t), small(t, "leaf0-spine1"), "leaf1") })
 	t.Run("3", func(t *testing.T) {
 		shells(t, trees(t, "FT(3;2,2,2)"), trees(t, "FT(3;2,2,2)", "pod1-spine0-top1"), "pod1-spine0")

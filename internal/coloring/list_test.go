@@ -8,6 +8,7 @@ import (
 
 	"evbench/internal/coloring"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // lists returns a graph of random edges and lists of colours below colors.
@@ -217,6 +218,7 @@ func TestListColorHonest(t *testing.T) {
 
 // TestExtend adds an edge to a colouring.
 func TestExtend(t *testing.T) {
+	need.Heavy(t)
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(6, 4))
 	added := 0

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // mostHarness is how many lines of ours a program may link that only runs scenarios and reports them.
@@ -18,7 +19,9 @@ const mostHarness = 71_853
 // in by its main, and what it does not take it does not link.
 func TestHarness(t *testing.T) {
 	m := outside(t, "testdata/harness.go")
-	m.run("go", "build", "-tags", "netgo,osusergo", "-o", "program", ".")
+	if need.TakesHeavy() {
+		m.run("go", "build", "-tags", "netgo,osusergo", "-o", "program", ".")
+	}
 	lines := 0
 	for pkg := range strings.Lines(m.run("go", "list", "-deps", "-tags", "mpi,hdf5,rdma", "-f", "{{.Dir}}", ".")) {
 		if pkg = strings.TrimSpace(pkg); strings.HasPrefix(pkg, m.root) {
@@ -30,6 +33,7 @@ func TestHarness(t *testing.T) {
 
 // TestOutside runs a program of another module that adds a fabric, a launcher, an engine and a format of judge: each needs no fork.
 func TestOutside(t *testing.T) {
+	need.Heavy(t)
 	m := outside(t, "testdata/outside/main.go")
 	m.run("go", "build", "-tags", "netgo,osusergo", "-o", "program", ".")
 	expect.Equal(t, m.run("./program", "out"), "launched 4\ninstalled mine\nran control true\nran mine true\njudged daq daq 0.5\n", "what it says")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // Four chunks, headers included.
@@ -114,6 +115,7 @@ func TestTurns(t *testing.T) {
 
 // All send to all without phases, each to the others in an order of its own, two at a time, over d-mod-k.
 func TestBlockingWithoutPhases(t *testing.T) {
+	need.Heavy(t)
 	efficiency := func(buffer int) float64 {
 		tree, f := lossless(t, buffer, "FT(2;4,4)")
 		n := tree.Servers()

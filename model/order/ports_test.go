@@ -13,12 +13,14 @@ import (
 	"evbench/scheduler/judge"
 	"evbench/site/ports"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // TestSizedPorts: for three or four hosts, each on a switch of its own with one to three trunks for all, the plan is never shorter than the best of all choices of
 // ports and all orders, its bound never longer, and the judge finds both in the file, half of the time with a slow host and slow cables. Each order
 // of fragments in which each begins as soon as its links are free is tried, among which is a shortest one.
 func TestSizedPorts(t *testing.T) {
+	need.Heavy(t)
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		hosts, spines := 3+int(seed%2), 1+rng.IntN(3)

@@ -15,6 +15,7 @@ import (
 	"evbench/site/lft"
 	"evbench/site/network"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // ringShapes are networks of twelve kinds, of 4 to some 100 hosts.
@@ -74,6 +75,7 @@ func passed(p *order.Problem, r *planner.Ring) (complete bool, most int) {
 // TestRings: over the tables that engines make for networks of twelve kinds, damaged ones among them, nearly all have a
 // ring whose messages share no link.
 func TestRings(t *testing.T) {
+	need.Heavy(t)
 	rng, found, all, ranks := rand.New(rand.NewPCG(61, 1)), 0, 0, 0
 	for all < 200 {
 		n := ringShape(t, rng)

@@ -11,6 +11,7 @@ import (
 	"evbench/model/simulate"
 	"evbench/scenario"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // loaded simulates the cases of a scenario with loads.
@@ -62,6 +63,7 @@ cases:
 // latency is at most (n−1)/rate and an exchange. Above it the buffers fill: dead time is 1 − carried/offered, and an event
 // waits for as many as the buffers hold.
 func TestPhasesBound(t *testing.T) {
+	need.Heavy(t)
 	for _, model := range []string{"", sim.FluidModel} {
 		_, cases, outcomes := loaded(t, model, `
 topology: FT(2;4,4)

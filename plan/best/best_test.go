@@ -19,6 +19,7 @@ import (
 	"evbench/site/lft"
 	"evbench/site/network"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 	"evbench/testing/topologytest"
 	"evbench/topology"
 	"evbench/view/plans"
@@ -70,7 +71,7 @@ func TestFewPaths(t *testing.T) {
 func TestSlowHostsAtTheBound(t *testing.T) {
 	n, far := map[bool]int{}, 0
 	for seed := range uint64(expect.Samples(100, 25)) {
-		if testing.Short() && seed == 5 {
+		if !expect.All() && seed == 5 {
 			continue // it takes as long as all others
 		}
 		rng := rand.New(rand.NewPCG(seed, 77))
@@ -138,6 +139,7 @@ func slowTree(t *testing.T, form string, share float64, slow []int) (tree *topol
 // In large networks slow hosts have their messages in as few phases as they can, and messages share links there: plans of
 // phases that are free of that would take the time in brackets.
 func TestSlowHostsOfLargeNetworks(t *testing.T) {
+	need.Heavy(t)
 	for _, x := range []struct {
 		form  string
 		share float64

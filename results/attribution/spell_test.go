@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // during draws a slice of 10 s in 20 parts, in each of whose exchanges every pair sends once. A fault holds only between its times.
@@ -87,6 +88,7 @@ func TestSpell(t *testing.T) {
 
 // Neither noise nor what is slow all the time has a time, and noise has no name.
 func TestNoSpell(t *testing.T) {
+	need.Heavy(t)
 	f := fat{4, 4, false}
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 72))

@@ -77,7 +77,7 @@ func trials(t *testing.T) (list []trial) {
 	t.Helper()
 	all := os.Getenv("REFEREE") == "all"
 	for i, g := range refereed {
-		if testing.Short() && i > 0 {
+		if !expect.All() && i > 0 {
 			continue
 		}
 		whole := parseNetwork(t, g.text, 0)

@@ -4,6 +4,7 @@ package expect
 import (
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -33,13 +34,16 @@ func said(what []any) string {
 	return fmt.Sprintf(what[0].(string), what[1:]...) + ": "
 }
 
-// Samples is how many of all samples a test takes: with -short, as in make check and the gate, only some, of each kind. EVBENCH_ALL=1 make test
-// takes all, as CI does once a week.
+// All reports whether tests take all of their samples, as with EVBENCH_ALL=1, which CI sets once a week: else they take some, of each kind. With
+// -short, as where they meet the race detector, they never do.
+func All() bool { return os.Getenv("EVBENCH_ALL") != "" && !testing.Short() }
+
+// Samples is how many of all samples a test takes.
 func Samples(all, some int) int {
-	if testing.Short() {
-		return some
+	if All() {
+		return all
 	}
-	return all
+	return some
 }
 
 // Value returns the value of a call that must not fail, as in x := expect.Value(f())(t): an error

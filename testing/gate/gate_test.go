@@ -88,12 +88,6 @@ cmd/evbench TestScript/mpi: tests with mpi,hdf5,rdma, mpi,hdf5,rdma
 cmd/evbench TestScript/new: all others of the command`
 	got := strings.ReplaceAll(strings.Join(running(all, plan(all, o)), "\n"), "evbench/", "")
 	expect.Equal(t, got, want, "what runs where")
-	for all, size := range map[bool]string{false: "-short", true: "-short=false"} {
-		o.all = all
-		steps := plan(packagesOf(example), o)
-		i := slices.IndexFunc(steps, func(s step) bool { return s.name == "all others" })
-		expect.True(t, slices.Contains(steps[i].args, size), "all %t: %v", all, steps[i].args)
-	}
 	for without, gone := range map[string]string{"mpi": "MPI", "debian13": "Debian 13", "mpi hdf5 rdma": "with"} {
 		o.without = strings.Fields(without)
 		for _, s := range plan(all, o) {
@@ -205,6 +199,7 @@ test*-race*evbench/meets*)
 	event() { printf '{"Action":"%s","Package":"evbench/meets","Test":"%s","Output":"%s","Elapsed":0.1}\n' "$1" "$2" "$3"; }
 	event output TestOne/sub '    a_test.go:1: wrong\n'; event output TestQuiet 'all is well\n'; event pass TestQuiet ''
 	event fail TestOne/sub ''; event fail TestOne ''; event output TestHangs 'waits\n'
+	event output TestLong '    a_test.go:8: need: heavy\n'; event output TestLong '    testscript.go:609: WORK=/tmp\n'; event skip TestLong ''
 	event output TestSkipped '    a_test.go:7: need: optional, and not here: cases\n'; event skip TestSkipped ''
 	printf '{"Action":"output","Package":"evbench/meets","Output":"FAIL\\tevbench/meets\\t0.1s\\n"}\n{"Action":"fail","Package":"evbench/meets","Elapsed":0.1}\n'
 	exit 1 ;;
@@ -226,10 +221,10 @@ esac
 	_, end, _ := strings.Cut(said, "== FAILED")
 	for _, want := range []string{`(?m)^vet: /.*/vet\.log$`, `(?m)^tests in which goroutines meet, .*\.log$`,
 		`(?m)^ +evbench/meets 0\.1s: TestHangs \(did not end\) TestOne TestOne/sub$`, `(?m)^ +vet\.log: a\.go:1: vetted$`,
-		`(?m)^ +clean-tree\.log: \?\? left$`, `(?m)^ +what-is-left\.log: process \d+ outlived the gate, and was killed: .*sleep 600$`} {
+		`(?m)^ +clean-tree\.log: \?\? left$`, `(?m)^ +what-is-left\.log: process \d+ outlived the gate, and was killed: .*sleep 600$`, `(?m)^ +heavy-tests\.log: meets TestLong$`} {
 		expect.True(t, regexp.MustCompile(want).MatchString(end), "the end does not match %s", want)
 	}
-	expect.Contains(t, said, "== skipped, for 1 reasons\nneed: optional, and not here: cases: meets TestSkipped\n", "a_test.go:1: wrong", "waits\n", "0.2 s  single TestB (all others)")
+	expect.Contains(t, said, "== skipped, for 2 reasons\nneed: heavy: meets TestLong\nneed: optional, and not here: cases: meets TestSkipped\n", "a_test.go:1: wrong", "waits\n", "0.2 s  single TestB (all others)")
 	kept, _ := filepath.Glob(filepath.Join(logs, "*.log"))
 	expect.True(t, code == 1 && !strings.Contains(said, "all is well") && len(kept) >= 8, "ended with %d, logs %v:\n%s", code, kept, said)
 	expect.Must(t, os.Remove(filepath.Join(dir, "left")))

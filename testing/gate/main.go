@@ -24,6 +24,7 @@ import (
 
 	"evbench/internal/proc"
 	"evbench/internal/programs"
+	"evbench/testing/need"
 )
 
 func main() { programs.Main(run) }
@@ -35,7 +36,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func do(ctx context.Context, args []string, stdout, stderr io.Writer) (passed bool, err error) {
 	o := order{
-		goTool: or(os.Getenv("GO"), "go"), staticcheck: os.Getenv("STATICCHECK"), procs: runtime.NumCPU(), all: os.Getenv("EVBENCH_ALL") != "",
+		goTool: or(os.Getenv("GO"), "go"), staticcheck: os.Getenv("STATICCHECK"), procs: runtime.NumCPU(),
 		without: strings.FieldsFunc(os.Getenv("EVBENCH_WITHOUT"), func(r rune) bool { return r == ',' || r == ' ' }),
 	}
 	switch {
@@ -160,7 +161,19 @@ func whole(ctx context.Context, stdout, stderr io.Writer, steps []step, goflags,
 	g.rows(ctx, steps)
 	g.check("clean tree", unchanged(ctx, files))
 	g.check("what is left", g.left(before, mark))
+	g.check("heavy tests", g.heavy())
 	return g.end(stdout, stderr), context.Cause(ctx)
+}
+
+// heavy names heavy tests that were skipped: nothing but the gate runs them.
+func (g *gate) heavy() (skipped []string) {
+	for reason, tests := range g.skips {
+		if strings.HasPrefix(reason, need.HeavySaid) {
+			skipped = append(skipped, tests...)
+		}
+	}
+	slices.Sort(skipped)
+	return skipped
 }
 
 // end prints what was slow, what was skipped and what failed, and removes the logs of a gate that passed.

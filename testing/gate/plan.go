@@ -45,7 +45,6 @@ type order struct {
 	without             []string // parts that are left out
 	procs               int
 	cgoFlags            string // what vet has for C, which makes it different for each checkout
-	all                 bool   // tests that count take all of their samples (EVBENCH_ALL), not some of each kind
 }
 
 // plan decides which tests run, in which step, with or without the race detector. Each test of each package runs once at least, except those
@@ -86,11 +85,7 @@ func plan(all []pkg, o order) (steps []step) {
 	if of.counting != nil {
 		tests(rowCode, "tests of shared work, with the race detector", slices.Concat([]string{"-p", fmt.Sprint(o.procs), "-race", "-short", "-run", of.races}, of.counting)...)
 	}
-	size := "-short"
-	if o.all {
-		size = "-short=false"
-	}
-	tests(rowCode, "all others", slices.Concat([]string{"-p", fmt.Sprint(o.procs), "-tags", pureNet, size}, of.single)...)
+	tests(rowCode, "all others", slices.Concat([]string{"-p", fmt.Sprint(o.procs), "-tags", pureNet}, of.single)...)
 	if with != "" {
 		withLibraries(of, with, tests)
 	}

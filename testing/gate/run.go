@@ -239,14 +239,14 @@ func (r *reading) ended(e event) {
 // where is the place of a line of a test's log.
 var where = regexp.MustCompile(`^\s*[\w.-]+\.go:\d+: `)
 
-// reason is the last thing that a skipped test has said.
+// reason is what a skipped test has said of what it needs, or the last thing: a script's comes before its log.
 func reason(said *bytes.Buffer) string {
 	text := "no reason is given"
 	if said == nil {
 		return text
 	}
 	for line := range strings.Lines(said.String()) {
-		if place := where.FindString(line); place != "" {
+		if place := where.FindString(line); place != "" && !strings.HasPrefix(text, "need: ") {
 			text = strings.TrimSpace(line[len(place):])
 		}
 	}

@@ -73,6 +73,20 @@ func Find(name string) (string, error) {
 	return "", fmt.Errorf("no %s: %w", name, exec.ErrNotFound)
 }
 
+// HeavySaid begins what a test says that Heavy skips.
+const HeavySaid = "need: heavy"
+
+// Heavy is for a test that takes so long that go test ./... leaves it to the gate.
+func Heavy(t testing.TB) {
+	t.Helper()
+	if !TakesHeavy() {
+		t.Skip(HeavySaid + ": the gate runs it, and so does EVBENCH_ALL=1")
+	}
+}
+
+// TakesHeavy reports whether heavy tests run.
+func TakesHeavy() bool { return os.Getenv(required) != "" || os.Getenv("EVBENCH_ALL") != "" }
+
 // Optional skips a test for what even the gate may lack: cases beside the checkout, root. The gate names it at its end.
 func Optional(t testing.TB, what string) {
 	t.Helper()

@@ -35,6 +35,7 @@ func end(needs func(t testing.TB)) string {
 }
 
 func TestNeed(t *testing.T) {
+	t.Setenv("EVBENCH_ALL", "")
 	dir := t.TempDir()
 	expect.Must(t, os.WriteFile(filepath.Join(dir, "there"), []byte("#!/bin/sh\n"), 0o700))
 	t.Setenv("PATH", dir)
@@ -52,6 +53,8 @@ func TestNeed(t *testing.T) {
 		{"another left out", "opensm,mpich", "1", program("gone"), "failed: need: mpi is missing: gone ("},
 		{"left out", "opensm, mpi", "1", program("gone"), "skipped: need: EVBENCH_WITHOUT names mpi"},
 		{"there, left out", "mpi", "", program("there"), "skipped: need: EVBENCH_WITHOUT names mpi"},
+		{"heavy", "", "", Heavy, "skipped: need: heavy: the gate runs it"},
+		{"heavy, required", "", "1", Heavy, ""},
 		{"no cases", "", "1", func(t testing.TB) { Cases(t, dir, "any") }, "skipped: need: optional, and not here: ../shared/cases/any"},
 	} {
 		t.Setenv(without, c.without)

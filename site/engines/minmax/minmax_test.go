@@ -12,6 +12,7 @@ import (
 	"evbench/site/lft"
 	"evbench/site/network"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 func parsed(t testing.TB, notation string) *network.Network {
@@ -222,6 +223,7 @@ func TestLanes(t *testing.T) {
 // TestUpDown: routes that go up and then down need no lanes, join all hosts, on trees with one set of top switches as
 // evenly as any, and elsewhere more evenly than OpenSM's updn from the same root. A network in two parts has a root in each.
 func TestUpDown(t *testing.T) {
+	need.Heavy(t)
 	for _, tt := range []struct {
 		notation string
 		even     bool

@@ -258,7 +258,7 @@ func TestEqualToOpenSMSSSP(t *testing.T) {
 	var entries atomic.Int64
 	t.Run("network", func(t *testing.T) {
 		for seed := range 24 {
-			if testing.Short() && seed%6 != 3 {
+			if !expect.All() && seed%6 != 3 {
 				continue
 			}
 			name, n := drawn(t, seed, []int{0, 0, 0, 1, 0, 2, 0}[seed%7])
@@ -293,7 +293,7 @@ var (
 func TestLanesOfOpenSM(t *testing.T) {
 	ibtest.Need(t)
 	for seed := range 16 {
-		if testing.Short() && seed%4 != 1 {
+		if !expect.All() && seed%4 != 1 {
 			continue
 		}
 		name, n := drawn(t, seed, []int{0, 0, 1}[seed%3])
