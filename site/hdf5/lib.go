@@ -4,43 +4,8 @@ package hdf5
 
 /*
 #cgo linux CFLAGS: -I/usr/include/hdf5/serial
-#include <hdf5.h>
-#include <stdio.h>
 #include <stdlib.h>
-
-// The innermost reason of the last error. Calls of the library store it in their own thread; Go's
-// lock keeps other calls out meanwhile.
-static char reason[512];
-
-static herr_t innermost(unsigned n, const H5E_error2_t *e, void *unused) {
-	if (n == 0 && e->desc != NULL)
-		snprintf(reason, sizeof reason, "%s", e->desc);
-	return 0;
-}
-
-static herr_t remember(hid_t stack, void *unused) {
-	return H5Ewalk2(stack, H5E_WALK_UPWARD, innermost, NULL);
-}
-
-// listen replaces the printing handler of this thread: a thread-safe library has one for each.
-static void listen_here(void) {
-	reason[0] = 0;
-	H5Eset_auto2(H5E_DEFAULT, remember, NULL);
-}
-
-static const char *why(void) { return reason; }
-
-static herr_t utf8(hid_t type) { return H5Tset_cset(type, H5T_CSET_UTF8); }
-
-static herr_t unlink_at(hid_t file, const char *name) {
-	return H5Ldelete(file, name, H5P_DEFAULT);
-}
-
-// On file systems without locks, as on many clusters, the library must go on without. It reads the
-// environment when it starts, before any Go code runs. A choice of the user stays.
-__attribute__((constructor)) static void lock_if_possible(void) {
-	setenv("HDF5_USE_FILE_LOCKING", "BEST_EFFORT", 0);
-}
+#include "lib.h"
 */
 import "C"
 
@@ -72,7 +37,7 @@ func call(file string, f func() error) error {
 	defer lib.Unlock()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	C.listen_here()
+	C.evb_h5_listen()
 	if err := f(); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
@@ -84,7 +49,7 @@ func because(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if why := C.GoString(C.why()); why != "" {
+	if why := C.GoString(C.evb_h5_why()); why != "" {
 		err = reasonOf(why)
 	}
 	return fmt.Errorf("%s: %w", what, err)
@@ -104,7 +69,7 @@ var errRefused = errors.New("HDF5 refuses")
 func remove(file *hdf5.File, name string) error {
 	c := C.CString(name)
 	defer C.free(unsafe.Pointer(c))
-	if C.unlink_at(C.hid_t(file.ID()), c) < 0 {
+	if C.evb_h5_unlink(C.hid_t(file.ID()), c) < 0 {
 		return because("remove "+name, errRefused)
 	}
 	return nil
@@ -117,7 +82,7 @@ func stringType(bytes int) (*hdf5.Datatype, error) {
 	if err != nil {
 		return nil, because("string type", err)
 	}
-	if err := t.SetSize(bytes); err != nil || C.utf8(C.hid_t(t.ID())) < 0 {
+	if err := t.SetSize(bytes); err != nil || C.evb_h5_utf8(C.hid_t(t.ID())) < 0 {
 		return nil, errors.Join(because(fmt.Sprintf("string type of %d bytes", bytes), errRefused), t.Close())
 	}
 	return t, nil

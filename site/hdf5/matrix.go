@@ -2,14 +2,7 @@
 
 package hdf5
 
-/*
-#include <hdf5.h>
-
-// The library converts the numbers of the file to double.
-static herr_t read_doubles(hid_t set, double *to) {
-	return H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, to);
-}
-*/
+// #include "lib.h"
 import "C"
 
 import (
@@ -40,7 +33,7 @@ func ReadMatrix(name, dataset string, most int) (numbers []float64, columns int,
 		if columns, numbers, err = room(set, most); err != nil {
 			return fmt.Errorf("/%s: %w", dataset, err)
 		}
-		if C.read_doubles(C.hid_t(set.ID()), (*C.double)(unsafe.Pointer(&numbers[0]))) < 0 {
+		if C.evb_h5_doubles(C.hid_t(set.ID()), (*C.double)(unsafe.Pointer(&numbers[0]))) < 0 {
 			return because("/"+dataset, errRefused)
 		}
 		return nil
