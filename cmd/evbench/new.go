@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	_ "embed" // of a scenario to begin with
 	"fmt"
 	"io"
 	"slices"
@@ -24,35 +25,11 @@ import (
 func kinds() []string { return []string{"lab", "ssh", "mpi"} }
 
 // newScenario is the text of a scenario to begin with.
-var newScenario = template.Must(template.New("").Parse(`# {{.About}}
-#   {{.Program}} validate {{.File}} # plans every case, runs nothing
-#   {{.Run}} # about a minute
-#   {{.Program}} report runs/latest -o report.html
-topology: {{.Topology}} # {{if eq .Kind "lab"}}servers of a leaf, leaves; as many spines as a leaf has servers{{else if .Guess}}all hosts on one leaf: write FT(2;8,4) for 4 leaves with 8 hosts each{{else}}hosts of a leaf, leaves; hosts fill them in the order of the list{{end}}
-fabric:
-  kind: {{if eq .Kind "lab"}}lab # network namespaces on this machine; emulate: limits in the program, no namespaces{{else}}hosts{{end}}
-{{if .Rate}}  rate: {{.Rate}} # of each link{{else if eq .Kind "lab"}}  rate: auto # of each link: what this machine carries{{else}}  # rate: 100Gbit/s # of each link: without it the result is judged by nothing{{end}}
-{{if eq .Kind "ssh"}}launch:
-  kind: ssh # without a password
-  hosts: "{{.Hosts}}"
-  # user: daq
-  # interface: ib0 # that carries the fragments; or network: 10.1.0.0/16
-{{else if eq .Kind "mpi"}}transport: mpi
-launch: {kind: started} # by mpirun or srun: a rank for each server, and rank 0, the controller
-{{end}}{{if eq .Kind "lab"}}event: {phase: 20ms} # that a fragment takes on its link; or fragment: 256KiB
-duration: 450ms # of a slice; slices are repeated in rounds until the figures are known
-timeout: 30s # for a busy machine
-cases: # the control, a linear shift on the healthy network, is measured in each round
-  - {name: linear shift, schedule: linear-shift, routing: minhop, failures: &dead [leaf0-spine0]}
-  - {name: FORS, schedule: fors, failures: *dead} # planned around the dead link
-{{else}}event: {fragment: 256KiB} # of each server for each event
-duration: 2s # of a slice; slices are repeated in rounds
-rounds: 6
-control: off # the linear shift is one already
-cases:
-  - {name: linear shift, schedule: linear-shift} # in phases: each host sends to one and receives from one
-  - {name: without a schedule, mode: unsynchronised}
-{{end}}`))
+//
+//go:embed new.yaml.tmpl
+var newText string
+
+var newScenario = template.Must(template.New("").Parse(newText))
 
 // A draft is what a new scenario is made of.
 type draft struct {
