@@ -30,11 +30,7 @@ const shortest = -1
 
 // Plain returns a table for programs alone, whose numbers have all their digits.
 func Plain(names ...string) *Table {
-	t := &Table{}
-	for _, name := range names {
-		t.Columns = append(t.Columns, Column{Name: name, Digits: shortest})
-	}
-	return t
+	return &Table{Columns: lists.Map(names, func(name string) Column { return Column{Name: name, Digits: shortest} })}
 }
 
 // Add adds a row: a value for each column.
@@ -109,9 +105,7 @@ type tableFields struct {
 
 func (t *Table) fields() tableFields {
 	f := tableFields{Table: t.Name, Topology: t.Topology, Notes: t.Notes, Rows: []map[string]any{}}
-	for _, c := range t.Columns {
-		f.Columns = append(f.Columns, c.Name)
-	}
+	f.Columns = lists.Map(t.Columns, func(c Column) string { return c.Name })
 	for _, row := range t.Rows {
 		object := map[string]any{}
 		for i, v := range row {

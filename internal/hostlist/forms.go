@@ -276,11 +276,8 @@ func slurmHosts(lines []Line) ([]Entry, error) {
 	if !stated {
 		return nil, errors.New("SLURM_DISTRIBUTION is missing: " + ask + ", or add SLURM_DISTRIBUTION=block if that is how the job ran")
 	}
-	var out []Entry
-	for i, name := range names {
-		out = append(out, Entry{Line: list.Line, Names: []string{name}, Slots: each[i]})
-	}
-	return out, nil
+	entry := func(i int) Entry { return Entry{Line: list.Line, Names: names[i : i+1], Slots: each[i]} }
+	return lists.Tabulate(len(names), entry), nil
 }
 
 // Tasks returns the number of tasks of each node in a list of Slurm, such as 4(x3),2, with at most

@@ -182,10 +182,8 @@ func (n *Network) tables(c scenario.Case, servers *topology.Tree) (*lft.Tables, 
 	if err != nil {
 		return nil, err
 	}
-	all, dead := n.Net.SwitchCables(), []network.Cable(nil)
-	for _, l := range servers.Dead() {
-		dead = append(dead, all[servers.LinkID(l)])
-	}
+	all := n.Net.SwitchCables()
+	dead := lists.Map(servers.Dead(), func(l topology.Link) network.Cable { return all[servers.LinkID(l)] })
 	t, err := engines.Compute(c.Routing, net.Without(dead, nil), engines.Options{Roots: n.roots, Partial: len(dead) > 0})
 	if err != nil {
 		return nil, fmt.Errorf("routing %s: %w", c.Routing, err)

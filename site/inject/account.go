@@ -73,10 +73,7 @@ func Restore(ctx context.Context, path string, dry bool, show func(string)) (a *
 	text := fmt.Sprintf("journal %s: to be run in %s:\n", path, strconv.Quote(j.By.Dir))
 	var rows []Row
 	for _, p := range j.Down {
-		l := Row{Link: p.called(), Since: p.Since, Outcome: dryRun, Up: p.Up.String()}
-		for _, probe := range p.Probe {
-			l.Probe = append(l.Probe, probe.String())
-		}
+		l := Row{Link: p.called(), Since: p.Since, Outcome: dryRun, Up: p.Up.String(), Probe: lists.Map(p.Probe, Program.String)}
 		rows = append(rows, l)
 		text += fmt.Sprintf("%s: look: %s\n%s: up:   %s\n", l.Link, strings.Join(l.Probe, "; or "), l.Link, l.Up)
 	}

@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"errors"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -147,10 +148,7 @@ func (c *control) close() {
 	c.mu.Lock()
 	c.refuse, c.closed = true, true
 	l := c.listener
-	var all []*conn
-	for _, k := range c.conns {
-		all = append(all, k)
-	}
+	all := slices.Collect(maps.Values(c.conns))
 	c.mu.Unlock()
 	if l != nil {
 		_ = l.Close()

@@ -96,13 +96,9 @@ func (n *Network) topsWithHosts(g neighbours, hosts []int32) (tops []int) {
 }
 
 // upCables is the number of cables from a switch, by index, to others.
-func (n *Network) upCables(i int) (cables int32) {
-	for _, e := range n.Ends(n.Switch(i)) {
-		if e.Node != NoNode && !n.IsHost(e.Node) && e.Node != n.Switch(i) {
-			cables++
-		}
-	}
-	return cables
+func (n *Network) upCables(i int) int32 {
+	up := func(e End) bool { return e.Node != NoNode && !n.IsHost(e.Node) && e.Node != n.Switch(i) }
+	return int32(lists.CountIf(n.Ends(n.Switch(i)), up))
 }
 
 func (n *Network) above(g neighbours, hosts []int32, i int) bool {

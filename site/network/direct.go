@@ -150,9 +150,8 @@ func (p *Places) Joints() string {
 	if p.real == nil || p.joints[0] == (Cable{}) {
 		return ""
 	}
-	var names []string
-	for k, c := range p.joints {
-		names = append(names, fmt.Sprintf("cable%d is %s-%s", k+1, p.real.EndName(c.A), p.real.EndName(c.B)))
-	}
+	names := lists.Tabulate(len(p.joints), func(k int) string {
+		return fmt.Sprintf("cable%d is %s-%s", k+1, p.real.EndName(p.joints[k].A), p.real.EndName(p.joints[k].B))
+	})
 	return "there are no spines; each cable between the two switches counts as one: " + strings.TrimSpace(show.Few(names))
 }

@@ -440,9 +440,7 @@ func (s *stacker) tree(d division) (err error) {
 	if s.Tree, err = topology.New(o); err != nil {
 		return err
 	}
-	for sw := range s.Tree.Switches() {
-		s.nodes = append(s.nodes, s.place(layers, sw, o))
-	}
+	s.nodes = lists.Tabulate(s.Tree.Switches(), func(sw int) Node { return s.place(layers, sw, o) })
 	s.cables = make([][]Cable, s.Tree.AllLinks())
 	for id := range s.cables {
 		s.link(id, layers)

@@ -129,9 +129,7 @@ func found(n *Network) (*outline, error) {
 			return nil, err
 		}
 	}
-	for _, i := range order {
-		o.nodes = append(o.nodes, n.Switch(i))
-	}
+	o.nodes = lists.Map(order, n.Switch)
 	return o, nil
 }
 

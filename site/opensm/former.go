@@ -187,10 +187,8 @@ func Former(list []companion.File, givenUp ...string) (companion.Tables, error) 
 	for _, x := range list {
 		text[x.Name] = []byte(x.Text)
 	}
-	f := &former{}
-	for _, name := range []string{LFTsFile, PathsFile, LIDsFile, ConfFile} {
-		f.files = append(f.files, file{name, text[name]})
-	}
+	names := []string{LFTsFile, PathsFile, LIDsFile, ConfFile}
+	f := &former{files: lists.Map(names, func(name string) file { return file{name, text[name]} })}
 	if text[networkFile] == nil {
 		return f, nil
 	}

@@ -131,10 +131,7 @@ func (p *Paths) ForJudge() (*judge.Ports, error) {
 	}
 	j, group := &judge.Ports{Sum: p.sum(), To: p.Port, Ways: map[[3]int][]string{}, Back: map[[3]int]bool{}}, p.groupOf()
 	shares, cables := p.shares()
-	j.Shares, j.Slow = shares, strings.Join(cables, ",")
-	for _, h := range p.Hosts {
-		j.Hosts = append(j.Hosts, h.String())
-	}
+	j.Shares, j.Slow, j.Hosts = shares, strings.Join(cables, ","), lists.Map(p.Hosts, Host.String)
 	for _, r := range p.Rows {
 		var way []string
 		if r.Known() {

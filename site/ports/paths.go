@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"evbench/internal/atomicfile"
+	"evbench/internal/lists"
 )
 
 // Paths is what is known of the paths between hosts, by source port.
@@ -79,11 +80,7 @@ func (h Hop) String() string {
 	if len(h) == 0 {
 		return silentHop
 	}
-	var out []string
-	for _, a := range h {
-		out = append(out, a.String())
-	}
-	return strings.Join(out, "|")
+	return strings.Join(lists.Map(h, netip.Addr.String), "|")
 }
 
 const (

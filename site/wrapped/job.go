@@ -60,10 +60,7 @@ func newJob(whole, net *network.Network, hosts []Host) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Job{net: net}
-	for _, v := range places.Host {
-		j.hosts = append(j.hosts, of[v])
-	}
+	j := &Job{net: net, hosts: lists.Map(places.Host, func(v network.Node) Host { return of[v] })}
 	o := plan.Options{Schedule: schedules.FORS, Routing: routing.Pinned, Objective: schedules.FewestPaths}
 	if j.made, err = best.Tree(places.Tree, o, places.Rates()); err != nil {
 		return nil, err

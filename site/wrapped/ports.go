@@ -9,6 +9,7 @@ import (
 
 	"evbench/internal/atomicfile"
 	"evbench/internal/hostlist"
+	"evbench/internal/lists"
 	"evbench/site/ports"
 )
 
@@ -76,9 +77,5 @@ func jobPaths(ctx context.Context, o Options, l *Launcher) (*ports.Paths, error)
 		return paths, err
 	}
 	slices.SortFunc(paths.Hosts, func(a, b ports.Host) int { return a.Addr.Compare(b.Addr) })
-	sorted := names[:0]
-	for _, h := range paths.Hosts {
-		sorted = append(sorted, h.Name)
-	}
-	return o.Paths.Of(sorted)
+	return o.Paths.Of(lists.Map(paths.Hosts, func(h ports.Host) string { return h.Name }))
 }

@@ -201,10 +201,8 @@ func timeText(events []results.LinkEvent, list []moment, u results.RateUnit) str
 		low, high = min(low, m.goodput.Min), max(high, m.goodput.Max)
 	}
 	parts := []string{fmt.Sprintf("Mean %s, servers and intervals from %s to %s", rateText(mean, u), figuresOf(low/u.Size), figuresOf(high/u.Size))}
-	for _, e := range events {
-		parts = append(parts, fmt.Sprintf("%s %s at %.2f s", e.Link, upDown(e.Up), e.TSec))
-	}
-	return sentences(parts)
+	said := func(e results.LinkEvent) string { return fmt.Sprintf("%s %s at %.2f s", e.Link, upDown(e.Up), e.TSec) }
+	return sentences(append(parts, lists.Map(events, said)...))
 }
 
 // failureMark draws a dashed line with a triangle at its top: down for a link

@@ -67,9 +67,7 @@ func (s *Server) draw() (parts []part, last bool, err error) {
 	s.stale = map[string]bool{}
 	s.mu.Unlock()
 	ids := []string{partWhere, partAnswer, partCases, partRounds, partServers, partFailovers}
-	for _, c := range state.Cases {
-		ids = append(ids, treePart(c.Name))
-	}
+	ids = append(ids, lists.Map(state.Cases, func(c bench.Planned) string { return treePart(c.Name) })...)
 	for i, id := range ids {
 		isNew := i >= len(s.parts)
 		if isNew {

@@ -154,9 +154,7 @@ func Ring(name string, r *judge.RingReport) answer.Answer {
 	switch {
 	case !r.Valid:
 		f = answer.Finding{Text: fmt.Sprintf("%s is not valid: %s", name, r.Offences[0].Text), Place: answer.Below}
-		for _, o := range r.Offences[1:] {
-			why = append(why, o.Text)
-		}
+		why = lists.Map(r.Offences[1:], func(o judge.Offence) string { return o.Text })
 	case !r.Free():
 		f = answer.Finding{Text: fmt.Sprintf("%s is a ring of %d hosts that takes as long as %.6g messages in a row, as it states: %s carries %d at once", name, r.Hosts, r.Time, r.Fullest, r.Messages), Place: answer.At}
 	}

@@ -359,9 +359,7 @@ func (a *account) evidence() (e attribution.Evidence) {
 		return e
 	}
 	e.Timed = a.Why.of.Mode != modes.Unsync // whose requests wait for each other
-	for r := range a.tree.Servers() {
-		e.Names = append(e.Names, a.tree.HostName(r))
-	}
+	e.Names = lists.Tabulate(a.tree.Servers(), a.tree.HostName)
 	for _, x := range slices.SortedFunc(maps.Keys(a.pairs), way.compare) {
 		took := a.pairs[x]
 		p := attribution.Pair{Src: a.ranks[x.Src], Dst: a.ranks[x.Dst], Bytes: 1, Messages: len(took), Longest: slices.Max(took)}

@@ -501,9 +501,7 @@ func (g *graph) router(to []*destination, try int) *router {
 	for gcd(stride, len(to)) > 1 {
 		stride++
 	}
-	for i := range to {
-		r.turn = append(r.turn, i*stride%len(to))
-	}
+	r.turn = lists.Tabulate(len(to), func(i int) int { return i * stride % len(to) })
 	return r
 }
 

@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"math/bits"
+	"slices"
 
 	"evbench/internal/lists"
 	"evbench/site/lft"
@@ -15,14 +16,7 @@ type used struct {
 	routes []uint32
 }
 
-func (u *used) find(next int32) int {
-	for i, n := range u.next {
-		if n == next {
-			return i
-		}
-	}
-	return none
-}
+func (u *used) find(next int32) int { return slices.Index(u.next, next) }
 
 func (u *used) add(next int32) {
 	i := u.find(next)
