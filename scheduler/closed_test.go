@@ -86,6 +86,7 @@ func touchless(tr *topology.Tree) []int {
 // uniform reductions, with as many spines as servers on a leaf, one less and two
 // more.
 func TestForsClosed(t *testing.T) {
+	need.Heavy(t)
 	t.Parallel()
 	for m0 := 1; m0 <= 8; m0++ {
 		for m1 := 1; m1 <= 8; m1++ {

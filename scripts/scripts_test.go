@@ -86,6 +86,7 @@ func TestColumns(t *testing.T) {
 
 // same finds equal what is, and names what differs.
 func TestSame(t *testing.T) {
+	need.Heavy(t)
 	dir := t.TempDir()
 	program := executable(t, dir, "program", `for a; do [ "$last" != -o ] || echo "$ANSWER" >"$a"; last=$a; done; echo "$ANSWER"`+"\n")
 	same := func(answer string, args ...string) (string, int) {

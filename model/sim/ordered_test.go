@@ -14,6 +14,7 @@ import (
 	"evbench/routing"
 	"evbench/scheduler/list"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 	"evbench/testing/topologytest"
 	"evbench/topology"
 )
@@ -145,6 +146,7 @@ func TestOrderedInPackets(t *testing.T) {
 // TestOrderedAgainstSimple holds the longest path against one that knows of windows only when
 // they begin, and in which order their pieces use each wire.
 func TestOrderedAgainstSimple(t *testing.T) {
+	need.Heavy(t)
 	for name, j := range kinds(t) {
 		for _, j.Timing = range []Timing{{}, {Round: 50 * time.Microsecond, Overhead: 30 * time.Microsecond}, {Round: time.Millisecond}}[:expect.Samples(3, 2)] {
 			if strings.HasPrefix(name, "one in 20") && j.Timing.Round > 0 {

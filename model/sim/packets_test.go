@@ -9,6 +9,7 @@ import (
 	"evbench/model/credit"
 	"evbench/routing"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 func packets(t *testing.T, j *Job) *Outcome {
@@ -66,6 +67,7 @@ func TestPacketsBlock(t *testing.T) {
 // All that is counted agrees in all modes and with all ways to decide, and no wire
 // carries more than it can.
 func TestPacketsCount(t *testing.T) {
+	need.Heavy(t)
 	for _, tt := range []struct {
 		mode              modes.Mode
 		schedule, routing string

@@ -15,6 +15,7 @@ import (
 	"evbench/site/opensm"
 	"evbench/testing/expect"
 	"evbench/testing/ibtest"
+	"evbench/testing/need"
 	"evbench/topology"
 )
 
@@ -100,6 +101,7 @@ func TestPortStatesRefuses(t *testing.T) {
 // it is pulled when the port has been disabled, and trains again once it has been
 // enabled. The subnet manager routes around it by itself.
 func TestIBPortState(t *testing.T) {
+	need.Heavy(t)
 	ibtest.Need(t)
 	t.Parallel()
 	tree, n, file := subnet(t)

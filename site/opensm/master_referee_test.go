@@ -61,6 +61,7 @@ func (f *followed) await(t *testing.T, what string) Step {
 //
 //gate:debian13
 func TestStandbyTakesOver(t *testing.T) {
+	need.Heavy(t)
 	ibtest.Need(t)
 	t.Parallel()
 	f := follows(t, "FT(2;4,8)", 2, "-p", "9", "-g", guidOf(networkOf(t, treeOf(t, "FT(2;4,8)"), 2), 0))

@@ -20,6 +20,7 @@ import (
 	"evbench/scenario"
 	"evbench/scheduler/schedules"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 const slowHead = "# evbench paths 2\n"
@@ -239,6 +240,7 @@ func TestSlowPlan(t *testing.T) {
 
 // TestSlowLarger: of 16 hosts, with a host and a cable at half the rate, a plan is near its bound, that of connections of both ways, too.
 func TestSlowLarger(t *testing.T) {
+	need.Heavy(t)
 	f := fake{hosts: 16, onLeaf: 4, spines: 4}
 	s := expect.Value(Run(t.Context(), f.list(), 7000, Options{Ports: 4, Seed: 1, Both: true}, f.ask))(t)
 	s.Paths.Slow = []Slow{{Host: "node3", Share: .5}, {Ends: [2]netip.Addr{netip.MustParseAddr("172.16.1.2"), netip.MustParseAddr("172.17.1.2")}, Share: .5}}

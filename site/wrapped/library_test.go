@@ -118,6 +118,7 @@ func want(t testing.TB, text string, servers []string, position func(server int)
 func plainName(position int) string { return fmt.Sprintf("server%d :1", position) }
 
 func TestPlans(t *testing.T) {
+	need.Heavy(t)
 	r := newReader(t)
 	for _, p := range []*plan.Plan{
 		built(t, topology.Options{Ports: 4, Leaves: 4}, "leaf0-spine0"),
@@ -301,6 +302,7 @@ func TestWrong(t *testing.T) {
 
 // TestPathBits: a host's path bits, those of its adapters by the rank on it, and what is said where they are not set.
 func TestPathBits(t *testing.T) {
+	need.Heavy(t)
 	program := checked(t, "testdata/device.c", "c/device.c", "c/reason.c")
 	host, _, _ := strings.Cut(expect.Value(os.Hostname())(t), ".")
 	for _, tt := range []struct {

@@ -9,6 +9,7 @@ import (
 
 	"evbench/results"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 	"evbench/view/compare"
 )
 
@@ -193,6 +194,7 @@ func often(base, next synthetic, times int) (o outcome) {
 // observed, and also where neighbouring intervals are alike. Where they are very
 // much so, and few, one cannot see that they are; the limits say what it costs.
 func TestNothingChanged(t *testing.T) {
+	need.Heavy(t)
 	for _, tt := range []struct {
 		name  string
 		s     synthetic

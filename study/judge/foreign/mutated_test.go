@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // mutations are what happens to outputs on their way to a file: they change no digit.
@@ -66,6 +67,7 @@ var messages = []string{
 // An output that something happened to is refused, or has the figures of the untouched one for the
 // same size, or a note.
 func TestMutated(t *testing.T) {
+	need.Heavy(t)
 	samples := map[string]string{
 		"osu": osuPlain, "osu -f": osuFull, "imb": imb, "nccl": "# Collective test starting: alltoall_perf\n" + nccl, "nccl json": ncclJSON, "rccl": rcclLines,
 		"iperf": iperfTwo, "iperf stream": iperfStream, "alltoallv": alltoallv,
