@@ -44,7 +44,7 @@ func mpiLabOf(t *testing.T, dir, network string) string {
 
 // mpirun over the lab: its daemons and messages cross the lab's links.
 //
-//gate:debian13
+//gate:weekly13
 func TestMPIRunLab(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "s.yaml", strings.Replace(fmt.Sprintf(startedScenario, "300ms"), ", control: \"unix:c\"", "", 1))
@@ -89,7 +89,7 @@ func crossed(t *testing.T, dir string) (bytes uint64) {
 // TestMPILabNoRoute: where a route of the lab leads nowhere, a run over MPI ends by its timeout, and
 // names who is missing: on a busy machine others may be late, too. MPI itself would wait without end.
 //
-//gate:debian13
+//gate:weekly13
 func TestMPILabNoRoute(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "s.yaml", strings.NewReplacer(", control: \"unix:c\"", "", "timeout: 30s", "timeout: 2s").Replace(fmt.Sprintf(startedScenario, "300ms")))
@@ -103,7 +103,7 @@ func TestMPILabNoRoute(t *testing.T) {
 // A program of others follows the plan for the servers of a lab, whose names are those of the
 // network, and receives what it should.
 //
-//gate:debian13
+//gate:weekly13
 func TestMPIWrapLab(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "exchange")
@@ -201,7 +201,7 @@ func TestMPIKilled(t *testing.T) {
 // TestMPILabFiles has runs on the servers of a lab leave no file: names in /tmp are other users'
 // labs', too. What one left that was killed goes with the next.
 //
-//gate:debian13
+//gate:weekly13
 func TestMPILabFiles(t *testing.T) {
 	dir := t.TempDir()
 	script := mpiLab(t, dir)
@@ -317,7 +317,7 @@ func TestMPITwin(t *testing.T) {
 // A plan of several paths from a leaf to a server is refused before anything starts, and a lab
 // whose run is killed leaves no rank.
 //
-//gate:debian13
+//gate:weekly13
 func TestMPIInLabEnds(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "several.yaml", strings.Replace(inLab, "schedule: fors", "schedule: fors, objective: phases", 1))

@@ -74,7 +74,7 @@ func TestMPIRun(t *testing.T) {
 
 // Readers apart from builders over MPI, in all modes: builders alone build, and lose nothing.
 //
-//gate:debian13
+//gate:weekly13
 func TestMPIRunRoles(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "s.yaml", `topology: FT(2;2,3)
@@ -418,7 +418,7 @@ func TestMPIRunBySSH(t *testing.T) {
 
 // A host that ssh does not reach ends the run before it begins.
 //
-//gate:debian13
+//gate:weekly13
 func TestMPIRunBySSHUnreachable(t *testing.T) {
 	dir, server := t.TempDir(), startSSHD(t)
 	startedOver(t, dir, transport.MPI)

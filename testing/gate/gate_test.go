@@ -133,7 +133,7 @@ func TestMarksAreRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"// TestA says.\n//\n//gate:race\n//gate:mpich a b\nfunc TestA(t *testing.T) {}\nfunc TestMain() {}\nfunc Testimony() {}": "[{TestA false map[mpich:a b race:]}]",
 		"func TestB() {} //gate:race":             "[{TestB false map[]}]",
-		"//gate:rare\nfunc TestC() {}":            "x_test.go: TestC: no mark is called rare: there are race, libraries, mpich, debian13",
+		"//gate:rare\nfunc TestC() {}":            "x_test.go: TestC: no mark is called rare: there are race, libraries, mpich, debian13, weekly13",
 		"//gate:race\nfunc (r reader) TestD() {}": "[]",
 	} {
 		p := pkg{}
