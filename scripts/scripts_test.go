@@ -38,52 +38,6 @@ func script(t *testing.T, vars []string, program string, args ...string) (string
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// A change that breaks only a package that imports the changed one through another fails the inner
-// loop, which does not test what has nothing to do with it.
-func TestCheckTestsImporters(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) {
-		expect.Must(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700))
-		expect.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700))
-	}
-	write("scripts/check", string(expect.Value(os.ReadFile("check"))(t)))
-	write("scripts/format", "#!/bin/sh\n")
-	write("go.mod", "module evbench\n\ngo 1.26\n")
-	write("low/low.go", "package low\n\nconst Columns = 3\n")
-	write("mid/mid.go", "package mid\n\nimport \"evbench/low\"\n\nconst Columns = low.Columns\n")
-	write("aside/aside_test.go", "package aside\n")
-	write("top/top_test.go", `package top
-
-import (
-	"testing"
-
-	"evbench/mid"
-)
-
-func TestColumns(t *testing.T) {
-	if mid.Columns != 3 {
-		t.Error("a column more")
-	}
-}
-`)
-	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"}} {
-		out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir}, args...)...).CombinedOutput()
-		expect.MustTrue(t, err == nil, "%v: %s", err, out)
-	}
-	check := filepath.Join(dir, "scripts", "check")
-	// A change of a command alone: there is nothing else to test.
-	write("cmd/a/a.go", "package main\n\nfunc main() {}\n")
-	said, ended := script(t, []string{"BASE=HEAD", "GOFLAGS=", "GOWORK=off"}, "bash", check)
-	expect.True(t, ended == 0 && strings.Contains(said, "evbench/cmd/a"), "a command: ended with %d:\n%s", ended, said)
-	expect.Must(t, os.RemoveAll(filepath.Join(dir, "cmd")))
-	for columns, code := range map[string]int{"1 + 2": 0, "4": 1} {
-		write("low/low.go", "package low\n\nconst Columns = "+columns+"\n")
-		said, ended := script(t, []string{"BASE=HEAD", "GOFLAGS=", "GOWORK=off"}, "bash", check)
-		expect.True(t, ended == code && strings.Contains(said, "evbench/top") && !strings.Contains(said, "evbench/aside"),
-			"%s columns: ended with %d:\n%s", columns, ended, said)
-	}
-}
-
 // same finds equal what is, and names what differs.
 func TestSame(t *testing.T) {
 	need.Heavy(t)

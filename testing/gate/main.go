@@ -6,6 +6,7 @@
 //
 //	gate            runs all
 //	gate only STEP…   runs these steps, or rows, and looks what they leave
+//	gate check      is the inner loop: what differs from main, and all that imports it
 //	gate plan       prints the steps
 //	gate tests      prints for each test the steps that run it, and whether with the race detector
 //	gate names MARK PACKAGE   prints a pattern for go test -run of the tests of a package that have a mark
@@ -42,9 +43,11 @@ func do(ctx context.Context, args []string, stdout, stderr io.Writer) (passed bo
 	switch {
 	case len(args) == 0:
 	case len(args) > 1 && args[0] == "only":
+	case len(args) == 1 && args[0] == "check":
+		return check(ctx, o.goTool, stdout, stderr)
 	case len(args) == 3 && args[0] == "names" && slices.Contains(marks, args[1]), len(args) == 1 && (args[0] == "plan" || args[0] == "tests"):
 	default:
-		return false, proc.Usagef("usage: gate [plan | tests | only STEP… | names %s PACKAGE]", strings.Join(marks, "|"))
+		return false, proc.Usagef("usage: gate [check | plan | tests | only STEP… | names %s PACKAGE]", strings.Join(marks, "|"))
 	}
 	runs := len(args) == 0 || args[0] == "only"
 	if runs {

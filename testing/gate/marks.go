@@ -49,11 +49,12 @@ type pkg struct {
 type listed struct {
 	ImportPath, Dir                              string
 	GoFiles, CgoFiles, TestGoFiles, XTestGoFiles []string
+	Imports, TestImports, XTestImports           []string
 }
 
 // list asks Go for all packages of this folder, as they are with tags.
 func list(ctx context.Context, goTool, tags string) (all []listed, err error) {
-	args := []string{"list", "-json=ImportPath,Dir,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles", "-tags", tags, "./..."}
+	args := []string{"list", "-json=ImportPath,Dir,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "-tags", tags, "./..."}
 	out, err := proc.Call{Limit: 5 * time.Minute, Most: 64 << 20}.Answer(ctx, goTool, args...)
 	if err != nil {
 		return nil, err

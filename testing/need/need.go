@@ -123,13 +123,16 @@ var namespaces = sync.OnceValue(func() error {
 // Namespaces is for tests that build labs: evbench lab doctor says why none can be built.
 func Namespaces(t testing.TB) {
 	t.Helper()
+	leave(t, "lab")
 	if err := namespaces(); err != nil {
 		Missing(t, "lab", err.Error())
 	}
 }
 
 // Lab reports whether a script may build a lab: where all is required it has to.
-func Lab() bool { return os.Getenv(required) != "" || namespaces() == nil }
+func Lab() bool {
+	return !leftOut(os.Getenv(without), "lab") && (os.Getenv(required) != "" || namespaces() == nil)
+}
 
 // Main is Namespaces for the TestMain of a package all of whose tests are in a lab that cannot be built: it returns the exit code.
 func Main(err error) int {
