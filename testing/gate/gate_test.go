@@ -65,10 +65,8 @@ func TestPlan(t *testing.T) {
 	want := `plan TestPlan: all others
 worker TestWorker: tests in which goroutines meet, with the race detector, race
 balance TestWorkers: tests of shared work, with the race detector, race
-balance TestWorkers: all others
 balance TestLong: all others
 coloring TestColorLarge: tests of shared work, with the race detector, race
-coloring TestColorLarge: all others
 coloring TestColor: all others
 site/hdf5 TestDump: race tests with mpi,hdf5,rdma, race, mpi,hdf5,rdma
 site/hdf5 TestPlain: all others
@@ -88,6 +86,8 @@ cmd/evbench TestScript/mpi: tests with mpi,hdf5,rdma, mpi,hdf5,rdma
 cmd/evbench TestScript/new: all others of the command`
 	got := strings.ReplaceAll(strings.Join(running(all, plan(all, o)), "\n"), "evbench/", "")
 	expect.Equal(t, got, want, "what runs where")
+	o.all = true
+	expect.Contains(t, strings.Join(running(all, plan(all, o)), "\n"), "coloring TestColorLarge: all others", "balance TestWorkers: all others")
 	for without, gone := range map[string]string{"mpi": "MPI", "debian13": "Debian 13", "mpi hdf5 rdma": "with"} {
 		o.without = strings.Fields(without)
 		for _, s := range plan(all, o) {

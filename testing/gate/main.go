@@ -37,7 +37,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func do(ctx context.Context, args []string, stdout, stderr io.Writer) (passed bool, err error) {
 	o := order{
-		goTool: or(os.Getenv("GO"), "go"), staticcheck: os.Getenv("STATICCHECK"), procs: runtime.NumCPU(),
+		goTool: or(os.Getenv("GO"), "go"), staticcheck: os.Getenv("STATICCHECK"), procs: runtime.NumCPU(), all: os.Getenv("EVBENCH_ALL") != "",
 		without: strings.FieldsFunc(os.Getenv("EVBENCH_WITHOUT"), func(r rune) bool { return r == ',' || r == ' ' }),
 	}
 	switch {

@@ -45,6 +45,7 @@ type order struct {
 	without             []string // parts that are left out
 	procs               int
 	cgoFlags            string // what vet has for C, which makes it different for each checkout
+	all                 bool   // tests take all of their samples (EVBENCH_ALL), but not with the race detector
 }
 
 // plan decides which tests run, in which step, with or without the race detector. Each test of each package runs once at least, except those
@@ -85,7 +86,11 @@ func plan(all []pkg, o order) (steps []step) {
 	if of.counting != nil {
 		tests(rowCode, "tests of shared work, with the race detector", slices.Concat([]string{"-p", fmt.Sprint(o.procs), "-race", "-short", "-run", of.races}, of.counting)...)
 	}
-	tests(rowCode, "all others", slices.Concat([]string{"-p", fmt.Sprint(o.procs), "-tags", pureNet}, of.single)...)
+	others := []string{"-p", fmt.Sprint(o.procs), "-tags", pureNet}
+	if !o.all && of.raced != nil { // with the race detector they take no less, but where all samples are taken
+		others = append(others, "-skip", alone(of.raced))
+	}
+	tests(rowCode, "all others", slices.Concat(others, of.single)...)
 	if with != "" {
 		withLibraries(of, with, tests)
 	}
@@ -116,11 +121,15 @@ func withLibraries(of sets, with string, tests func(row, name string, args ...st
 type sets struct {
 	command  pkg
 	meeting  []string // all of their tests meet the race detector
-	counting []string // those that are marked do, and all follow without it
+	counting []string // those that are marked do, and the rest follows without it
 	single   []string // without it: those of counting, and those in which no goroutines meet
 	others   []string // have other files with the libraries
 	races    string   // the marked tests of counting
+	raced    []string // of their names those that no test of single without the mark has
 }
+
+// alone is a pattern of whole names.
+func alone(names []string) string { return "^(" + strings.Join(names, "|") + ")$" }
 
 func sorted(all []pkg) (of sets) {
 	var races []string
@@ -144,7 +153,13 @@ func sorted(all []pkg) (of sets) {
 		}
 	}
 	slices.Sort(races)
-	of.races = "^(" + strings.Join(slices.Compact(races), "|") + ")$"
+	races = slices.Compact(races)
+	of.races = alone(races)
+	of.raced = slices.DeleteFunc(races, func(name string) bool {
+		return slices.ContainsFunc(all, func(p pkg) bool {
+			return slices.Contains(of.single, p.path) && slices.ContainsFunc(p.tests, func(t test) bool { return t.name == name && !marked(race)(t) })
+		})
+	})
 	return of
 }
 
