@@ -170,6 +170,9 @@ func Read(data []byte, o Options) (*Result, error) {
 		return nil, err
 	}
 	r, err := f.Read(data, o)
+	if err == nil && r.Pairs != nil {
+		err = r.Pairs.check()
+	}
 	if err != nil && name != "" {
 		err = errors.New(programs.ReplaceAllString(err.Error(), name))
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"regexp"
 	"slices"
@@ -61,17 +60,21 @@ func readNCCLText(data []byte, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := ofBuffers(x.rows, x.ranks, meanNCCL).result(o.Size)
-	return x.told(r), err
+	return x.ofBuffers(o.Size)
+}
+
+// An ncclRun is what a run says, as text or as a report.
+type ncclRun struct {
+	rows  []row
+	ranks int
+	hosts []string // by rank, nil where it does not name them
+	notes []string
+	limit string // as in Result
 }
 
 // An ncclText is what the text of a run says, as far as it has been read.
 type ncclText struct {
-	rows  []row
-	ranks int
-	hosts []string // by rank
-	notes []string
-
+	ncclRun
 	not         *regexp.Regexp // other programs
 	of, op      string         // what it measures, and what each row has as redop
 	others      []string       // programs before and behind it in the log
@@ -82,12 +85,21 @@ type ncclText struct {
 	ended       bool
 }
 
-// told adds hosts and notes to a result.
-func (x *ncclText) told(r *Result) *Result {
-	if r != nil {
-		r.Hosts, r.Notes = x.hosts, append(r.Notes, x.notes...)
+// ofBuffers is the result of rows whose size is the whole buffer of a rank. Less than a byte for each rank is no exchange.
+func (x *ncclRun) ofBuffers(size int64) (*Result, error) {
+	for i := range x.rows {
+		x.rows[i].bytes /= int64(x.ranks)
 	}
-	return r
+	x.rows = slices.DeleteFunc(x.rows, func(r row) bool { return r.bytes == 0 })
+	return x.result("alltoall_perf", size)
+}
+
+func (x *ncclRun) result(program string, size int64) (*Result, error) {
+	r, err := table{program, x.ranks, x.limit, x.rows}.result(size)
+	if r != nil {
+		r.Hosts, r.Notes = x.hosts, x.notes
+	}
+	return r, err
 }
 
 // alltoallvSummary is what alltoallv_perf prints within a row where NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY is set.
@@ -105,22 +117,24 @@ func readAlltoallv(data []byte, o Options) (*Result, error) {
 	if !isJSON(data) && bytes.Contains(data, []byte("alltoall_perf")) {
 		return nil, errors.New("alltoall_perf wrote it: give that format")
 	}
-	x, limit, err := &ncclText{}, strings.ReplaceAll(meanNCCL, "alltoall_perf", program), error(nil)
-	if isJSON(data) {
-		x.rows, x.ranks, limit, x.hosts, err = ncclReportRows(data, program)
-	} else {
-		x, err = ncclRows(alltoallvSummary.ReplaceAll(data, []byte(" ")), true, o.Partial)
+	read := func() (*ncclRun, error) {
+		return ncclRows(alltoallvSummary.ReplaceAll(data, []byte(" ")), true, o.Partial)
 	}
+	if isJSON(data) {
+		read = func() (*ncclRun, error) { return ncclReportRows(data, program) }
+	}
+	x, err := read()
 	if err != nil {
 		return nil, err
 	}
-	r, err := table{program, x.ranks, limit, x.rows}.result(o.Size)
+	x.limit = strings.ReplaceAll(x.limit, "alltoall_perf", program)
+	r, err := x.result(program, o.Size)
 	if err != nil {
 		return nil, err
 	}
 	r.What = fmt.Sprintf("alltoallv_perf, %d bytes of the busiest rank", r.Bytes)
 	r.Sized, r.Busiest, r.Bytes = true, r.Bytes, 0
-	return x.told(r), nil
+	return r, nil
 }
 
 // ncclLog matches a line of NCCL's log, which other processes may write into a row.
@@ -136,15 +150,15 @@ var rankHost = regexp.MustCompile(`\bPid +\d+ on +(\S+) device`)
 const ncclStart = "# Collective test starting:"
 
 // ncclRows reads the rows of a text, and its ranks. Parts of other programs in one log are left out.
-func ncclRows(data []byte, sure, partial bool) (*ncclText, error) {
+func ncclRows(data []byte, sure, partial bool) (*ncclRun, error) {
 	if !sure && !bytes.Contains(data, []byte("alltoall_perf")) {
 		if other := otherNCCL.Find(data); other != nil {
 			return nil, fmt.Errorf("%s is not an all-to-all: run alltoall_perf", other)
 		}
 		return nil, fmt.Errorf("it does not name its program of nccl-tests: if that is alltoall_perf, give the format %s", NCCL)
 	}
-	x := &ncclText{of: "an all-to-all", op: "none", not: otherNCCL}
-	return x, x.read(data, partial)
+	x := &ncclText{ncclRun: ncclRun{limit: meanNCCL}, of: "an all-to-all", op: "none", not: otherNCCL}
+	return &x.ncclRun, x.read(data, partial)
 }
 
 // read reads the rows of one program.
@@ -277,16 +291,6 @@ func slowestOf(rows []row) (out []row, again bool) {
 	return out, again
 }
 
-// ofBuffers is the table of rows whose size is the whole buffer of a rank. Less than a byte for
-// each rank is no exchange.
-func ofBuffers(rows []row, ranks int, limit string) table {
-	for i := range rows {
-		rows[i].bytes /= int64(ranks)
-	}
-	rows = slices.DeleteFunc(rows, func(r row) bool { return r.bytes == 0 })
-	return table{"alltoall_perf", ranks, limit, rows}
-}
-
 type ncclReport struct {
 	Version int      `json:"version"`
 	Args    []string `json:"args"`
@@ -325,58 +329,51 @@ type ncclTimed struct {
 // size is the whole buffer of a rank. The list of devices has the first one of each process,
 // so a run has as many ranks as it has devices, times threads and GPUs of a process.
 func readNCCLJSON(data []byte, size int64) (*Result, error) {
-	rows, ranks, limit, hosts, err := ncclReportRows(data, "alltoall_perf")
+	x, err := ncclReportRows(data, "alltoall_perf")
 	if err != nil {
 		return nil, err
 	}
-	r, err := ofBuffers(rows, ranks, limit).result(size)
-	if r != nil {
-		r.Hosts = hosts
-	}
-	return r, err
+	return x.ofBuffers(size)
 }
 
-// ncclReportRows reads the rows of a report, how many ranks it has, the Limit of its times, and the
-// hosts of the ranks, nil where it does not name them.
-func ncclReportRows(data []byte, program string) (rows []row, ranks int, limit string, hosts []string, err error) {
-	fail := func(format string, a ...any) ([]row, int, string, []string, error) {
-		return nil, 0, "", nil, fmt.Errorf(format, a...)
-	}
+func ncclReportRows(data []byte, program string) (*ncclRun, error) {
 	var x ncclReport
 	if err := jsondoc.Unmarshal(data, &x); err != nil {
-		return fail("not a report of nccl-tests: %w", err)
+		return nil, fmt.Errorf("not a report of nccl-tests: %w", err)
 	}
 	switch {
 	case len(x.Args) == 0 || !strings.HasPrefix(path.Base(x.Args[0]), program):
-		return fail("%s did not write it: args does not begin with that program", program)
+		return nil, fmt.Errorf("%s did not write it: args does not begin with that program", program)
 	case x.Ended == "":
-		return fail("no end_time: the run ended before that")
+		return nil, fmt.Errorf("no end_time: the run ended before that")
 	}
-	if ranks, err = x.ranks(); err != nil {
-		return nil, 0, "", nil, err
+	ranks, err := x.ranks()
+	if err != nil {
+		return nil, err
 	}
+	out := &ncclRun{ranks: ranks, hosts: x.hosts(ranks)}
 	if on := x.option("-C", "--report_cputime"); on != "" && on != "0" {
-		return fail("%s: times are those of the processor (-C %s), not of the exchange", program, short(on))
+		return nil, fmt.Errorf("%s: times are those of the processor (-C %s), not of the exchange", program, short(on))
 	}
 	for i, r := range x.Results {
 		t := r.Out
 		t = cmp.Or(t, r.In)
 		switch {
 		case t == nil || t.Time == nil:
-			return fail("results[%d] has no time", i)
+			return nil, fmt.Errorf("results[%d] has no time", i)
 		case r.Redop != "none" || strings.TrimSpace(r.Root) != "-1":
-			return fail("results[%d]: redop %q and root %q are not those of an all-to-all", i, short(r.Redop), short(r.Root))
+			return nil, fmt.Errorf("results[%d]: redop %q and root %q are not those of an all-to-all", i, short(r.Redop), short(r.Root))
 		case t.Wrong != nil && *t.Wrong != 0:
-			return fail("results[%d]: %v wrong elements", i, *t.Wrong)
+			return nil, fmt.Errorf("results[%d]: %v wrong elements", i, *t.Wrong)
 		case r.Size < 0 || !(*t.Time >= 0):
-			return fail("results[%d]: size and time are at least 0", i)
+			return nil, fmt.Errorf("results[%d]: size and time are at least 0", i)
 		}
-		rows = append(rows, row{r.Size, *t.Time / 1e6})
+		out.rows = append(out.rows, row{r.Size, *t.Time / 1e6})
 	}
 	if !x.slowest() {
-		limit = strings.ReplaceAll(meanNCCL, "alltoall_perf", program)
+		out.limit = meanNCCL
 	}
-	return rows, ranks, limit, x.hosts(ranks), nil
+	return out, nil
 }
 
 // hosts are those of the ranks: each process has as many ranks as its neighbours.
@@ -460,12 +457,19 @@ func isRCCL(data []byte) bool {
 //
 // size is the whole buffer of a rank. The exchange out of place is read.
 func readRCCLJSON(data []byte, size int64) (*Result, error) {
-	list, err := rcclResults(data)
+	var list []rcclResult
+	err := each(data, func(document []byte) error {
+		var r rcclResult
+		if err := json.Unmarshal(document, &r); err != nil {
+			return fmt.Errorf("result %d: %w", len(list)+1, err)
+		}
+		list = append(list, r)
+		return nil
+	})
 	if err = cmp.Or(err, jsondoc.Once(data)); err != nil {
 		return nil, fmt.Errorf("not a list of results of rccl-tests: %w", err)
 	}
-	ranks := 0
-	var rows []row
+	x := &ncclRun{limit: meanNCCL}
 	for i, r := range list {
 		n := r.GPUs
 		if r.Ranks > 0 {
@@ -478,35 +482,17 @@ func readRCCLJSON(data []byte, size int64) (*Result, error) {
 			return nil, fmt.Errorf("result %d: redop %q is not that of an all-to-all", i+1, short(r.Redop))
 		case r.Nodes > 1 || r.Ranks != r.RanksPerNode:
 			return nil, fmt.Errorf("result %d: %d communicators of %d ranks at once (NCCL_TESTS_SPLIT)", i+1, r.Nodes, r.RanksPerNode)
-		case n < 2 || n > 1<<20 || ranks > 0 && n != ranks:
-			return nil, fmt.Errorf("result %d: %d ranks, after %d", i+1, n, ranks)
+		case n < 2 || n > 1<<20 || x.ranks > 0 && n != x.ranks:
+			return nil, fmt.Errorf("result %d: %d ranks, after %d", i+1, n, x.ranks)
 		case r.Wrong != "0" && r.Wrong != "N/A":
 			return nil, fmt.Errorf("result %d: %s wrong elements", i+1, short(r.Wrong))
 		case r.Size < 0 || r.Size > most || !(r.Time > 0 && r.Time <= most):
 			return nil, fmt.Errorf("result %d: %d bytes in %v µs", i+1, r.Size, r.Time)
 		}
-		ranks = n
+		x.ranks = n
 		if r.InPlace == 0 {
-			rows = append(rows, row{r.Size, r.Time / 1e6})
+			x.rows = append(x.rows, row{r.Size, r.Time / 1e6})
 		}
 	}
-	return ofBuffers(rows, ranks, meanNCCL).result(size)
-}
-
-// rcclResults reads a list, or one object after the other.
-func rcclResults(data []byte) (list []rcclResult, err error) {
-	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
-		err = json.Unmarshal(data, &list)
-		return list, err
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	for {
-		var r rcclResult
-		if err := d.Decode(&r); errors.Is(err, io.EOF) {
-			return list, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("result %d: %w", len(list)+1, err)
-		}
-		list = append(list, r)
-	}
+	return x.ofBuffers(size)
 }

@@ -59,9 +59,6 @@ func readPairs(data []byte, _ Options) (*Result, error) {
 		p.List = append(p.List, x)
 		return nil
 	})
-	if err == nil {
-		err = p.check()
-	}
 	if err != nil {
 		return nil, err
 	}
