@@ -35,7 +35,7 @@ func judgeAction(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return sayJudged(c, v)
+		return sayVerdict(c, v)
 	}
 	in, err := j.input()
 	if err != nil {
@@ -48,32 +48,36 @@ func judgeAction(c *cli.Context) error {
 	if err != nil {
 		return usage(err)
 	}
-	return sayJudged(c, v)
+	return sayVerdict(c, v)
 }
 
-func sayJudged(c *cli.Context, v *judge.Verdict) (err error) {
+// sayJudged prints what was judged, and holds the gate on its share of the possible, which a result that does not tell cannot pass.
+func sayJudged(c *cli.Context, v interface {
+	Document() answer.Document
+	Share() (of float64, known bool)
+}) error {
+	d := v.Document()
+	if err := printed(c, d); err != nil || !c.IsSet("fail-below") {
+		return err
+	}
+	share, known := v.Share()
+	if !known {
+		fmt.Fprintln(c.App.ErrWriter, "--fail-below: no exchange was measured, or nothing is known that bounds it (of rates of pairs: mpigraph with --rate)")
+	}
+	if !known || d.Answer.Verdict == answer.Unknown {
+		return gate(answer.Across)
+	}
+	return gate(answer.Sure(100 * share).Beside(answer.Limit{Value: c.Float64("fail-below")}))
+}
+
+// sayVerdict does so, and writes its page.
+func sayVerdict(c *cli.Context, v *judge.Verdict) error {
 	if name := c.String("out"); name != "" {
 		if err := atomicfile.Write(name, v.WritePage); err != nil {
 			return err
 		}
 	}
-	a := v.Answer()
-	if err = printed(c, answer.Document{Answer: a, Text: v.WriteText, Fields: v}); err != nil || !c.IsSet("fail-below") {
-		return err
-	}
-	if v.Measured == nil || v.AtMost == nil {
-		fmt.Fprintln(c.App.ErrWriter, "--fail-below: no exchange was measured, or nothing is known that bounds it (of rates of pairs: mpigraph with --rate)")
-		return gate(answer.Across)
-	}
-	return failBelow(c, a, v.Measured.OfAtMost)
-}
-
-// failBelow is the gate on a share of the possible, which a result that does not tell cannot pass.
-func failBelow(c *cli.Context, a answer.Answer, share float64) error {
-	if a.Verdict == answer.Unknown {
-		return gate(answer.Across)
-	}
-	return gate(answer.Sure(100 * share).Beside(answer.Limit{Value: c.Float64("fail-below")}))
+	return sayJudged(c, v)
 }
 
 // judgeCollective judges an AllGather, a reduce-scatter or an allreduce beside the best ring.
@@ -88,11 +92,7 @@ func judgeCollective(c *cli.Context, in *judge.Input) error {
 	if err != nil {
 		return usage(err)
 	}
-	a := v.Answer()
-	if err = printed(c, answer.Document{Answer: a, Text: v.WriteText, Fields: v}); err != nil || !c.IsSet("fail-below") {
-		return err
-	}
-	return failBelow(c, a, v.Efficiency)
+	return sayJudged(c, v)
 }
 
 // A judging reads a result, of a run case by case.

@@ -129,12 +129,5 @@ func judgePorts(c *cli.Context) error {
 	if err != nil {
 		return wrongIn("--paths "+c.String("paths"), err)
 	}
-	a := v.Answer()
-	if err = printed(c, answer.Document{Answer: a, Text: v.WriteText, Schema: "evbench/judge-ports/1", Fields: v}); err != nil || !c.IsSet("fail-below") {
-		return err
-	}
-	if v.Measured == nil {
-		return gate(answer.Across)
-	}
-	return failBelow(c, a, v.Measured.OfAtMost)
+	return sayJudged(c, v)
 }

@@ -179,7 +179,7 @@ func TestOnlyBetterIsOffered(t *testing.T) {
 			steps := float64(v.each)/x - float64(v.each)/v.Tables.Unphased
 			return x > now && (x >= v.Tables.Unphased/1.03 || steps <= 2)
 		}
-		for _, row := range v.Lines() {
+		for _, row := range v.lines() {
 			text += row[0] + "\n"
 			offered[row[0]]++
 		}

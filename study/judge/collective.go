@@ -88,8 +88,16 @@ func JudgeCollective(in Input) (*Collective, error) {
 	return v, nil
 }
 
-// Answer is word and first sentence.
-func (v *Collective) Answer() answer.Answer {
+// Document is what was found, as commands print it.
+func (v *Collective) Document() answer.Document {
+	return answer.Document{Answer: v.answer(), Text: v.writeText, Fields: v}
+}
+
+// Share is that of the possible which was measured.
+func (v *Collective) Share() (of float64, known bool) { return v.Efficiency, true }
+
+// answer is word and first sentence.
+func (v *Collective) answer() answer.Answer {
 	f := answer.Finding{Text: fmt.Sprintf("the %s reached %s of what the links allow%s", v.Collective, percent(v.Efficiency), v.assumed), Place: answer.At}
 	ranks := ""
 	if v.InOrder > 0 && v.InOrder < v.good {
@@ -115,8 +123,8 @@ func (v *Collective) Answer() answer.Answer {
 	return answer.Decide(answer.Collective, e)
 }
 
-// WriteText writes the figures for people.
-func (v *Collective) WriteText(w io.Writer) error {
+// writeText writes the figures for people.
+func (v *Collective) writeText(w io.Writer) error {
 	fmt.Fprintf(w, "  %s, %s, %s at %s\n  measured %.6g s; a ring without a shared link %.6g s\n", v.What, show.Plural(v.Hosts, "host", "hosts"),
 		show.Plural(v.Ranks, "rank", "ranks"), show.Amount(v.Rate, "bit/s"), v.Seconds, v.Least)
 	for _, note := range v.Notes {

@@ -363,7 +363,7 @@ func TestMeasuredBySlowest(t *testing.T) {
 		expect.True(t, math.Abs(m.Efficiency-x.efficiency) <= 5e-4 && (m.Limit == "") == (x.limit == "") && strings.Contains(m.Limit, x.limit),
 			"%s: %+v, want %.4f and %q", x.name, m, x.efficiency, x.limit)
 		text := v.Answer().Sentence
-		for _, row := range v.Lines() {
+		for _, row := range v.lines() {
 			text += "\n" + strings.Join(row, " ")
 		}
 		expect.True(t, !strings.Contains(text, aboveTables) && strings.Contains(strings.ToLower(text), "no more than") == (x.limit != ""),

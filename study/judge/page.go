@@ -26,7 +26,7 @@ func (v *Verdict) WritePage(w io.Writer) error {
 	if v.Measured != nil && !v.Measured.Given {
 		d.Lead = "Measured: " + v.Measured.What
 	}
-	facts := v.Lines()
+	facts := v.lines()
 	for _, because := range a.Why {
 		if v.AtMost == nil || because != v.AtMost.Why { // which the lines have
 			facts = append(facts, []string{"because", because})

@@ -71,8 +71,16 @@ func JudgePorts(in Input, p *ports.Paths, file string) (*Ports, error) {
 	return v, nil
 }
 
-// Answer is word and first sentence. What collisions cost is a shortfall by itself where no result was given.
-func (v *Ports) Answer() answer.Answer {
+// Document is what was found, as commands print it.
+func (v *Ports) Document() answer.Document {
+	return answer.Document{Answer: v.answer(), Text: v.writeText, Schema: "evbench/judge-ports/1", Fields: v}
+}
+
+// Share is that of the possible which was measured, if something was.
+func (v *Ports) Share() (of float64, known bool) { return v.of.Share() }
+
+// answer is word and first sentence. What collisions cost is a shortfall by itself where no result was given.
+func (v *Ports) answer() answer.Answer {
 	cost := answer.Finding{Text: fmt.Sprintf("linear shift over ports that nobody chose allows %s of the link rate, the ports of a plan %s", percent(v.Linear), percent(v.Planned)), Place: answer.At}
 	e := answer.Evidence{Findings: []answer.Finding{cost}}
 	if v.Linear < v.of.good.Exchange*v.Planned {
@@ -100,8 +108,8 @@ func (v *Ports) Answer() answer.Answer {
 	return a
 }
 
-// WriteText lists the fullest links.
-func (v *Ports) WriteText(w io.Writer) error {
+// writeText lists the fullest links.
+func (v *Ports) writeText(w io.Writer) error {
 	fmt.Fprintf(w, "  messages by ports that nobody chose, and in the plan:\n")
 	for _, l := range v.Links[:min(mostLinks, len(v.Links))] {
 		fmt.Fprintf(w, "  %5d %5d  %s\n", l.First, l.Planned, l.Link)

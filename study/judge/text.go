@@ -1,24 +1,31 @@
 package judge
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
+	"evbench/internal/answer"
 	"evbench/internal/lists"
 	"evbench/internal/show"
 )
 
-// WriteJSON writes the verdict as one document.
-func (v *Verdict) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(v) }
+// Document is the verdict as commands print it.
+func (v *Verdict) Document() answer.Document {
+	return answer.Document{Answer: v.Answer(), Text: func(w io.Writer) error { return show.Align(w, v.lines()) }, Fields: v}
+}
 
-// WriteText writes the verdict for people, the answer first.
-func (v *Verdict) WriteText(w io.Writer) error { return show.Align(w, v.Lines()) }
+// Share is that of the possible which was measured, if both are known.
+func (v *Verdict) Share() (of float64, known bool) {
+	if v.Measured == nil || v.AtMost == nil {
+		return 0, false
+	}
+	return v.Measured.OfAtMost, true
+}
 
-// Lines are the lines of the verdict: the subject of each line, empty where it continues, and the
+// lines are the lines of the verdict: the subject of each line, empty where it continues, and the
 // line.
-func (v *Verdict) Lines() (rows [][]string) {
+func (v *Verdict) lines() (rows [][]string) {
 	last := ""
 	add := func(head, text string, a ...any) {
 		if head == last && head != "note" {

@@ -46,7 +46,7 @@ func TestJudgeRails(t *testing.T) {
 	expect.True(t, float64(p.Phases) >= v.AtMost.Phases && float64(p.Phases) <= v.AtMost.Full && p.Efficiency == 504/float64(p.Phases), "planned %+v", p)
 	expect.True(t, len(v.Rails) == 8 && v.Rails[3].Phases > v.Rails[2].Phases && v.Rails[3].Tables < v.Rails[2].Tables && v.Rails[7].Adapters == 64, "rails %+v", v.Rails)
 	var text bytes.Buffer
-	expect.Must(t, v.WriteText(&text))
+	expect.Must(t, v.Document().Write(&text, "text"))
 	expect.Contains(t, text.String(), "64 hosts, 8 adapters each, one rank an adapter", "4 to 7 (leaf4 to leaf7): 64 adapters, at most 57.1% of the link rate")
 }
 
@@ -218,8 +218,8 @@ func TestJudgeSizes(t *testing.T) {
 			expect.True(t, v.Planned != nil && v.Planned.Efficiency <= v.AtMost.Efficiency && v.Planned.Efficiency > 0.8*v.AtMost.Efficiency, "seed %d: planned %+v of %v", seed, v.Planned, v.AtMost.Efficiency)
 		}
 		var text bytes.Buffer
-		expect.Must(t, v.WriteText(&text))
-		expect.Must(t, v.WriteJSON(&text))
+		expect.Must(t, v.Document().Write(&text, "text"))
+		expect.Must(t, v.Document().Write(&text, "json"))
 		expect.Must(t, v.WritePage(&text))
 		expect.Contains(t, text.String(), fmt.Sprintf("%.0f byte times for %d bytes of the busiest", best, v.each), "without phases: engine opensm-minhop")
 	}
