@@ -136,7 +136,7 @@ func (c *capacities) simple(f *fabric) limit {
 	}
 	raise := func(b scheduler.Bound, w flow, sum float64, where, others string) {
 		if phases := w.amount / sum; w.amount > 0 && phases > out.phases*(1+1e-9) {
-			why := fmt.Sprintf("%s, over links of %.4g times the link rate in all", f.flowWhy(w, where, others), sum)
+			why := fmt.Sprintf("the %d %s of %s have %s, over links of %.4g times the link rate in all", w.servers, f.traffic.who(w.up), where, f.messages(w, others), sum)
 			out = limit{phases: phases, Bound: b, why: why}
 		}
 	}

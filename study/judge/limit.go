@@ -112,8 +112,10 @@ func (f *fabric) proven(t *topology.Tree) limit {
 	switch b.Kind {
 	case scheduler.KindSend, scheduler.KindReceive:
 		out.Kind, out.why = scheduler.KindServer, f.serverWhy(b.At, b.Kind == scheduler.KindSend)
-	case scheduler.KindUp, scheduler.KindDown:
-		out.Kind, out.why = scheduler.KindLeaf, f.leafWhy(b.At, b.Kind == scheduler.KindUp)
+	case scheduler.KindUp:
+		out.Kind, out.why = scheduler.KindLeaf, f.leafWhy(b.At, f.flows(b.At, b.At+1)[0])
+	case scheduler.KindDown:
+		out.Kind, out.why = scheduler.KindLeaf, f.leafWhy(b.At, f.flows(b.At, b.At+1)[1])
 	default:
 		out.why = f.reason(out.Bound)
 	}
@@ -133,25 +135,6 @@ func (f *fabric) atMostOne() bool {
 		}
 	}
 	return true
-}
-
-// A Weight is the weight of a link in the proof of a bound. The weights, times the capacities, sum
-// up to less than the messages put on them by their lightest paths, over the bound.
-type Weight struct {
-	Link string `json:"link"`
-	Up   int64  `json:"up"`
-	Down int64  `json:"down"`
-}
-
-// certificate lists the weights of a bound of kind lp.
-func (f *fabric) certificate(b scheduler.Bound) (out []Weight) {
-	for id := range f.tree.AllLinks() {
-		l := f.tree.LinkOf(id)
-		if w := int(f.tree.UpWire(l)); w+1 < len(b.Weights) && max(b.Weights[w], b.Weights[w+1]) > 0 {
-			out = append(out, Weight{f.tree.LinkName(l), b.Weights[w], b.Weights[w+1]})
-		}
-	}
-	return out
 }
 
 // ofRoutes is the limit of all routes by the rates of cables where no tree has it: of three levels of another

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"evbench/internal/hostlist"
+	"evbench/internal/lists"
 	"evbench/results"
 	"evbench/scheduler"
 	"evbench/site/network"
-	"evbench/topology"
 	"evbench/view/figure"
 	"evbench/view/html"
 	"evbench/view/parts"
@@ -162,14 +162,14 @@ func (f *fabric) drawing(v *Verdict) (*parts.Cables, error) {
 	}
 	named := cmp.Or(v.Pairs, &Pairs{})
 	f.drawHosts(d, at, named.named)
-	names := f.cableNames()
 	routes, deciding := map[network.End]int64{}, f.deciding(v)
 	if v.Tables != nil {
 		for _, l := range v.Tables.loads {
 			routes[l.End] = l.Routes
 		}
 	}
-	for _, c := range f.allCables() {
+	cables, names := f.allCables()
+	for _, c := range cables {
 		if levels[c.A.Node] > levels[c.B.Node] {
 			c.A, c.B = c.B, c.A
 		}
@@ -212,43 +212,11 @@ func (f *fabric) drawHosts(d *parts.Cables, at []parts.Place, named map[string]i
 	}
 }
 
-// cableNames are the names of the links of the tree, by the lower end of their cable. A link
-// without a cable has port 0 of its lower switch, as in allCables.
-func (f *fabric) cableNames() map[network.Cable]string {
-	out := map[network.Cable]string{}
-	if f.tree == nil {
-		return out
-	}
-	for id := range f.tree.AllLinks() {
-		l := f.tree.LinkOf(id)
-		out[f.cable(l)] = f.tree.LinkName(l)
-	}
-	return out
-}
-
-// cable returns the cable of a link, or one of ports 0 if the network has none.
-func (f *fabric) cable(l topology.Link) network.Cable {
-	if c, there := f.places.Cable(l); there {
-		return c
-	}
-	low, high := f.tree.Ends(l)
-	return network.Cable{A: network.End{Node: f.places.Node(low.Switch)}, B: network.End{Node: f.places.Node(high.Switch)}}
-}
-
 func drawingWords(cables []parts.Cable, routes bool) string {
-	dead, slow, deciding := 0, 0, 0
-	for _, k := range cables {
-		if k.Dead {
-			dead++
-		} else if k.Deciding {
-			deciding++
-		}
-		if k.Slow {
-			slow++
-		}
-	}
+	dead := lists.CountIf(cables, func(k parts.Cable) bool { return k.Dead })
+	deciding := lists.CountIf(cables, func(k parts.Cable) bool { return k.Deciding && !k.Dead })
 	text := fmt.Sprintf("Cables between switches: %d; dead (crossed out): %d", len(cables), dead)
-	if slow > 0 {
+	if slow := lists.CountIf(cables, func(k parts.Cable) bool { return k.Slow }); slow > 0 {
 		text += fmt.Sprintf(", slow (circle): %d", slow)
 	}
 	if deciding > 0 {
@@ -261,19 +229,21 @@ func drawingWords(cables []parts.Cable, routes bool) string {
 	return text + " A dot is a host of the job, or an adapter."
 }
 
-// allCables are the cables between switches, and the missing ones of a tree of two levels, which
-// have port 0.
-func (f *fabric) allCables() []network.Cable {
-	cables := f.whole.SwitchCables()
-	if f.tree == nil || f.tree.Levels() == 3 {
-		return cables
-	}
-	for _, l := range f.tree.Dead() {
-		if c := f.cable(l); c.A.Port == 0 {
+// allCables are the cables between switches, and the missing ones of a tree of two levels, which have port 0, and names
+// of those that are links of the tree.
+func (f *fabric) allCables() (cables []network.Cable, names map[network.Cable]string) {
+	cables, names = f.whole.SwitchCables(), map[network.Cable]string{}
+	for id := range f.links() {
+		l := f.tree.LinkOf(id)
+		c, there := f.places.Cable(l)
+		if low, high := f.tree.Ends(l); !there {
+			c = network.Cable{A: network.End{Node: f.places.Node(low.Switch)}, B: network.End{Node: f.places.Node(high.Switch)}}
+		}
+		if names[c] = f.tree.LinkName(l); !there && f.tree.Levels() == 2 && !f.tree.LinkAlive(l) && !f.tree.Absent(l) {
 			cables = append(cables, c)
 		}
 	}
-	return cables
+	return cables, names
 }
 
 // deciding are the ports of the deciding links, where nobody is slow: the fullest ones of the tables, where these exceed the
@@ -302,16 +272,14 @@ func (f *fabric) deciding(v *Verdict) map[network.End]bool {
 			}
 		}
 	}
-	for spine := range f.tree.Spines() {
-		switch b.Kind {
-		case scheduler.KindLeaf, scheduler.KindHall:
+	switch b.Kind {
+	case scheduler.KindLeaf, scheduler.KindHall:
+		for spine := range f.tree.Spines() {
 			mark(b.At, spine)
-		case scheduler.KindLP:
-			for leaf := range f.tree.Leaves() {
-				if w := int(f.tree.Up(leaf, spine)); w < len(b.Weights) && b.Weights[w] > 0 {
-					mark(leaf, spine)
-				}
-			}
+		}
+	case scheduler.KindLP:
+		for _, w := range v.AtMost.Weights {
+			mark(w.of.Leaf, w.of.Spine)
 		}
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"evbench/internal/lists"
 	"evbench/internal/show"
 	"evbench/scheduler"
+	"evbench/topology"
 )
 
 func (f *fabric) reason(b scheduler.Bound) string {
@@ -26,7 +27,7 @@ func (f *fabric) reason(b scheduler.Bound) string {
 	case scheduler.KindPod:
 		return fmt.Sprintf("the hosts of pod %d have more messages for other pods than its live links carry in fewer phases", b.At)
 	}
-	return "no split of the messages over the links loads the fullest link less: " + f.deadOf(f.weighed(b)...)
+	return "no split of the messages over the links loads the fullest link less: " + f.deadOf(lists.Map(f.certificate(b), func(w Weight) int { return w.of.Leaf })...)
 }
 
 // uplinks says how many servers of a leaf share how many live links to spines.
@@ -57,17 +58,25 @@ func (f *fabric) built(leaf int) (n int) {
 	return n
 }
 
-// weighed returns the leaves with links that have weight in a bound of kind lp.
-func (f *fabric) weighed(b scheduler.Bound) (leaves []int) {
-	for leaf := range f.tree.Leaves() {
-		for k := range f.tree.Spines() {
-			if w := int(f.tree.Up(leaf, k)); w < len(b.Weights) && b.Weights[w] > 0 {
-				leaves = append(leaves, leaf)
-				break
-			}
+// A Weight is the weight of a link in the proof of a bound. The weights, times the capacities, sum
+// up to less than the messages put on them by their lightest paths, over the bound.
+type Weight struct {
+	Link string `json:"link"`
+	Up   int64  `json:"up"`
+	Down int64  `json:"down"`
+
+	of topology.Link
+}
+
+// certificate lists the weights of a bound of kind lp.
+func (f *fabric) certificate(b scheduler.Bound) (out []Weight) {
+	for id := range f.tree.AllLinks() {
+		l := f.tree.LinkOf(id)
+		if w := int(f.tree.UpWire(l)); w+1 < len(b.Weights) && max(b.Weights[w], b.Weights[w+1]) > 0 {
+			out = append(out, Weight{f.tree.LinkName(l), b.Weights[w], b.Weights[w+1], l})
 		}
 	}
-	return leaves
+	return out
 }
 
 func (f *fabric) deadOf(leaves ...int) string {
@@ -85,26 +94,23 @@ func (f *fabric) deadOf(leaves ...int) string {
 
 func (f *fabric) serverWhy(rank int, sends bool) string {
 	i, x := f.job[rank], &f.traffic
-	if sends {
-		return fmt.Sprintf("the link of %s is the limit: it sends %s", f.net.Info(f.hosts.Nodes[i]).Name, x.amounts(x.sent[i]))
+	verb, n := "sends", x.sent[i]
+	if !sends {
+		verb, n = "receives", x.received[i]
 	}
-	return fmt.Sprintf("the link of %s is the limit: it receives %s", f.net.Info(f.hosts.Nodes[i]).Name, x.amounts(x.received[i]))
+	return fmt.Sprintf("the link of %s is the limit: it %s %s", f.net.Info(f.hosts.Nodes[i]).Name, verb, x.amounts(n))
 }
 
-func (f *fabric) flowWhy(w flow, where, others string) string {
+// messages are those of a flow: "12 messages for other leaves".
+func (f *fabric) messages(w flow, others string) string {
 	verb := "for"
 	if !w.up {
 		verb = "from"
 	}
-	return fmt.Sprintf("the %d %s of %s have %s %s %s", w.servers, f.traffic.who(w.up), where, f.traffic.amounts(int64(math.Round(w.amount))), verb, others)
+	return fmt.Sprintf("%s %s %s", f.traffic.amounts(int64(math.Round(w.amount))), verb, others)
 }
 
-// leafWhy says why the live links of a leaf decide, upwards or downwards.
-func (f *fabric) leafWhy(leaf int, up bool) string {
-	w, verb := f.flows(leaf, leaf+1)[0], "for"
-	if !up {
-		w, verb = f.flows(leaf, leaf+1)[1], "from"
-	}
-	return fmt.Sprintf("%s, and %s %s other leaves; %s",
-		f.uplinks(leaf, w.servers, f.traffic.who(up)), f.traffic.amounts(int64(math.Round(w.amount))), verb, f.deadOf(leaf))
+// leafWhy says why the live links of a leaf decide for a flow.
+func (f *fabric) leafWhy(leaf int, w flow) string {
+	return fmt.Sprintf("%s, and %s; %s", f.uplinks(leaf, w.servers, f.traffic.who(w.up)), f.messages(w, "other leaves"), f.deadOf(leaf))
 }
