@@ -2,11 +2,15 @@ package judge
 
 import (
 	"errors"
+	"slices"
 
+	"evbench/plan"
+	"evbench/plan/best"
+	"evbench/plan/promise"
 	"evbench/scheduler"
 	"evbench/scheduler/list"
 	"evbench/scheduler/order"
-	"evbench/site/network"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -19,8 +23,6 @@ type Planned struct {
 	// phases longer.
 	Avoids []string `json:"avoids,omitempty"`
 	Uses   []string `json:"uses,omitempty"`
-
-	made *scheduler.Schedule
 }
 
 // planned makes the schedule fors. It uses all slow links, or takes those below one of their rates
@@ -35,49 +37,23 @@ func (f *fabric) planned(faults []fault, say *notes) *Planned {
 	case f.traffic.bytes != nil:
 		return f.sizedPlan(say)
 	}
-	var slow []topology.SlowLink
-	names := map[topology.Link]string{}
-	for _, x := range faults {
-		if x.share > 0 && x.host == network.NoNode {
-			slow = append(slow, topology.SlowLink{Link: x.link, Share: x.share})
-			names[x.link] = x.name
-		}
-	}
-	var r topology.Rates
-	for rank, v := range f.places.Host {
-		if x := f.capacity(network.End{Node: v, Port: 1}); x < 1 {
-			r.Hosts = append(r.Hosts, topology.SlowHost{Rank: rank, Share: x})
-		}
-	}
-	c := f.capacities(f.tree, faults)
-	for id, x := range c.link {
-		if l := f.tree.LinkOf(id); x < 1 && f.tree.LinkAlive(l) {
-			r.Slow = append(r.Slow, topology.SlowLink{Link: l, Share: x})
-		}
-	}
-	p, about, err := order.Around(f.tree, slow, func(t *topology.Tree) (*Planned, float64, error) {
-		s, b, err := scheduler.FORS(t, scheduler.Options{})
-		if err != nil {
-			return nil, 0, err
-		}
-		if len(r.Hosts)+len(r.Slow) > 0 || s.Phases > b.Phases {
-			s = order.Share(s, t, r, false)
-		}
-		p := &Planned{Schedule: s.Name, made: s}
-		p.Phases, p.Efficiency = f.time(s, r)
-		return p, 1 / p.Efficiency, nil
-	})
+	p, err := best.Tree(f.tree, plan.Options{Schedule: schedules.FORS}, f.places.Rates())
 	if err != nil {
 		say.add("no schedule was planned: %v", err)
 		return nil
 	}
-	for _, x := range about.Avoids {
-		p.Avoids = append(p.Avoids, names[x.Link])
+	out := &Planned{Schedule: p.Schedule.Name}
+	out.Phases, out.Efficiency = f.time(p.Schedule, p.Rates)
+	named := func(cables []promise.Cable) (names []string) { // those slower than others of their storey
+		for _, c := range cables {
+			if slices.ContainsFunc(faults, func(x fault) bool { return x.share > 0 && x.name == c.Name }) {
+				names = append(names, c.Name)
+			}
+		}
+		return names
 	}
-	for _, x := range order.Over(p.made, f.tree, about.Uses) {
-		p.Uses = append(p.Uses, names[x.Link])
-	}
-	return p
+	out.Avoids, out.Uses = named(p.Promise.Slow.Avoids), named(p.Promise.Slow.Uses)
+	return out
 }
 
 // time returns how many phases of a schedule have messages of the exchange, and the share of the
