@@ -3,6 +3,7 @@ package pods
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"evbench/scheduler/internal/fattree"
 	"evbench/scheduler/internal/split"
@@ -139,33 +140,12 @@ func (s *planeSplit) change(a, b, from, to int) int {
 
 // users calls f for the pairs of leaves, and the plane, that may use a link in its direction.
 func (s *planeSplit) users(link int, f func(a, b, k int)) {
-	l, down := link/2, link%2 == 1
-	k := l % s.f.Spines
+	k := link / 2 % s.f.Spines // whatever its level
 	for a := range s.f.Leaves {
 		for b := range s.f.Leaves {
-			if a == b {
-				continue
+			if links, n := s.directed(a, b, k); a != b && slices.Contains(links[:n], link) {
+				f(a, b, k)
 			}
-			from, to := a, b
-			if down {
-				from, to = b, a
-			}
-			switch {
-			case l < s.f.PodLinks():
-				if from != l/s.f.Spines {
-					continue
-				}
-			case l < s.f.PairLinks():
-				if s.f.Pod[a] == s.f.Pod[b] || s.f.Pod[from] != (l-s.f.PodLinks())/s.f.Spines {
-					continue
-				}
-			default:
-				i := (l - s.f.PairLinks()) / s.f.Spines
-				if s.f.Pod[from] != i/s.f.Pods || s.f.Pod[to] != i%s.f.Pods {
-					continue
-				}
-			}
-			f(a, b, k)
 		}
 	}
 }
