@@ -139,7 +139,7 @@ func shortest(p *scheduler.Problem, slow bool, most float64) float64 {
 
 // TestRandom: plans of random problems of three kinds are valid by a count of their own, take the time that package order
 // says, and no less than the proof. Where messages are few, a search of all paths and steps says how many plans are longer than
-// need be: 2 of 492.
+// need be: 1 of 492.
 func TestRandom(t *testing.T) {
 	rng, longer, searched, most := rand.New(rand.NewPCG(9, 1)), 0, 0, 1.0
 	for i := range expect.Samples(1000, 60) {
@@ -166,5 +166,5 @@ func TestRandom(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d plans are longer than need be, by %.3g times at most", longer, searched, most)
-	expect.True(t, longer <= 2 && most <= 1.2, "%d of %d plans are longer than need be, by %.3g times at most", longer, searched, most)
+	expect.True(t, longer <= 1 && most <= 1.2, "%d of %d plans are longer than need be, by %.3g times at most", longer, searched, most)
 }

@@ -231,6 +231,43 @@ func (p *Exchange) settleIn(s *scheduler.Plan, need, lengths []float64, n, limit
 	return e.s.Squeezed()
 }
 
+// fewSteps is up to how many steps joined looks at: some milliseconds.
+const fewSteps = 64
+
+// joined has two steps become one while that takes less time: of messages that share a slow link, those that need long beside it
+// cost nothing there. Profiles, in which all steps of a need are alike, do not find that.
+func (p *Exchange) joined(s *scheduler.Plan) *scheduler.Plan {
+	on, out := &counted{used: make([]int32, len(p.Links))}, *s
+	out.Phase = slices.Clone(s.Phase)
+	for {
+		first, in := out.ByPhase()
+		most, a, b := round, 0, 0
+		for k := range out.Phases {
+			for j := range k {
+				x, y := in[first[j]:first[j+1]], in[first[k]:first[k+1]]
+				apart := p.lasts(&out, on, x) + p.lasts(&out, on, y)
+				if gain := apart - p.lasts(&out, on, x, y); gain > most && !p.meet(x, y) {
+					most, a, b = gain, j, k
+				}
+			}
+		}
+		if a == b {
+			return out.Squeezed()
+		}
+		for _, m := range in[first[b]:first[b+1]] {
+			out.Phase[m] = int32(a)
+		}
+		out.Squeezed()
+	}
+}
+
+// meet reports whether a host sends, or receives, in both of two steps.
+func (p *Exchange) meet(x, y []int32) bool {
+	return slices.ContainsFunc(x, func(a int32) bool {
+		return slices.ContainsFunc(y, func(b int32) bool { return int(a)/p.Hosts == int(b)/p.Hosts || int(a)%p.Hosts == int(b)%p.Hosts })
+	})
+}
+
 // inSteps is how long steps take at least in which hosts send and receive one message each, with the loads of links.
 // A link whose messages take some time in all is in use in as many steps at most as it has messages; in others hosts
 // send what they have more.

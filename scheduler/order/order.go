@@ -212,17 +212,29 @@ func (p *Exchange) Time(s *scheduler.Plan) float64 {
 // messages of a phase. With only free it ends at the first that does.
 func (p *Exchange) walk(s *scheduler.Plan, onlyFree bool) (time float64, free bool) {
 	first, in := s.ByPhase()
-	used, touched := make([]int32, len(p.Links)), []int32(nil)
+	on := &counted{used: make([]int32, len(p.Links))}
 	free = true
 	for k := 0; k < s.Phases && (free || !onlyFree); k++ {
-		longest := 0.0
-		add := func(l int32) {
-			if used[l]++; used[l] == 1 {
-				touched = append(touched, l)
-			}
-			longest = max(longest, p.need(l, used[l]))
+		longest := p.lasts(s, on, in[first[k]:first[k+1]])
+		time += longest
+		free = free && longest <= 1
+	}
+	return time, free
+}
+
+// A counted is the messages of a phase on each link.
+type counted struct{ used, touched []int32 }
+
+// lasts is how long a phase of these messages does: what the link needs that is the last.
+func (p *Exchange) lasts(s *scheduler.Plan, on *counted, messages ...[]int32) (longest float64) {
+	add := func(l int32) {
+		if on.used[l]++; on.used[l] == 1 {
+			on.touched = append(on.touched, l)
 		}
-		for _, m := range in[first[k]:first[k+1]] {
+		longest = max(longest, p.need(l, on.used[l]))
+	}
+	for _, list := range messages {
+		for _, m := range list {
 			src, dst := int(m)/s.Hosts, int(m)%s.Hosts
 			add(int32(src))
 			add(int32(p.Hosts + dst))
@@ -230,14 +242,12 @@ func (p *Exchange) walk(s *scheduler.Plan, onlyFree bool) (time float64, free bo
 				add(l)
 			}
 		}
-		for _, l := range touched {
-			used[l] = 0
-		}
-		touched = touched[:0]
-		time += longest
-		free = free && longest <= 1
 	}
-	return time, free
+	for _, l := range on.touched {
+		on.used[l] = 0
+	}
+	on.touched = on.touched[:0]
+	return longest
 }
 
 // way are the links between switches that a message passes in a plan.
@@ -272,6 +282,9 @@ func (p *Exchange) need(link, messages int32) float64 {
 // Best returns the shortest order found. steps bound ejection: placements for each message of the exchange. 0 means DefaultSteps, below 0 none.
 func Best(p *Exchange, steps int) *scheduler.Plan {
 	best := p.best(steps)
+	if p.slow() && best.Phases <= fewSteps {
+		best = p.joined(best)
+	}
 	if best.Path == nil {
 		best.Path = p.path
 	}
