@@ -1,7 +1,6 @@
 package netfile
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -47,28 +46,28 @@ type edge struct {
 // there from either end. GUIDs are made up as in ReadYAML; LIDs are missing. Errors name the line.
 func ReadEdges(r io.Reader) (*network.Network, error) {
 	var all []edge
-	seen := map[edge]bool{}
-	in := bufio.NewScanner(r)
-	for line := 1; in.Scan(); line++ {
-		text, _, _ := strings.Cut(in.Text(), "#")
+	p, seen := reader{}, map[edge]bool{}
+	err := p.each(r, func(text string) error {
+		text, _, _ = strings.Cut(text, "#")
 		if text = strings.TrimSpace(text); text == "" {
-			continue
+			return nil
 		}
 		e, err := readEdge(text)
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
+			return err
 		}
 		same, back := e, edge{name: [2]string{e.name[1], e.name[0]}, port: [2]int{e.port[1], e.port[0]}, rate: e.rate}
 		if e.port[0] > 0 && e.port[1] > 0 {
 			if seen[same] || seen[back] {
-				continue
+				return nil
 			}
 			seen[same] = true
 		}
-		e.line = line
+		e.line = p.line
 		all = append(all, e)
-	}
-	if err := in.Err(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	if all == nil {

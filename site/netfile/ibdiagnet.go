@@ -169,21 +169,13 @@ func (p *reader) tableNode(r row) error {
 		return err
 	}
 	k, known := map[uint64]kind{1: adapter, 2: aSwitch, 3: router}[x[1]]
-	switch id := tableID(guid); {
+	switch {
 	case !known:
 		return fmt.Errorf("nodetype %d: there are 1, an adapter, 2, a switch, and 3, a router", x[1])
 	case guid == 0 || x[0] == 0:
 		return errors.New("no GUID, or no ports")
-	case p.byID[id] != nil:
-		return fmt.Errorf("node %s is given twice; first on line %d", id, p.byID[id].line)
-	case len(p.nodes) >= maxNodes:
-		return fmt.Errorf("more than %d nodes", maxNodes)
-	default:
-		n := &node{line: r.line, kind: k, id: id, name: r.text("nodedesc"), guid: guid, portGUID: guid, ports: int(x[0])}
-		p.nodes = append(p.nodes, n)
-		p.byID[id] = n
-		return nil
 	}
+	return p.enter(&node{line: r.line, kind: k, id: tableID(guid), name: r.text("nodedesc"), guid: guid, portGUID: guid, ports: int(x[0])})
 }
 
 func tableID(guid uint64) string { return fmt.Sprintf("0x%016x", guid) }

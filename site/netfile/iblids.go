@@ -56,32 +56,24 @@ func ReadGUID2LID(r io.Reader, n *network.Network) (*network.Network, error) {
 }
 
 func readPins(r io.Reader) (map[uint64]pin, error) {
-	pins := map[uint64]pin{}
-	s := bufio.NewScanner(r)
-	s.Buffer(nil, maxLine)
-	line := 0
-	for s.Scan() {
-		line++
-		f := strings.Fields(s.Text())
+	p, pins := reader{}, map[uint64]pin{}
+	return pins, p.each(r, func(line string) error {
+		f := strings.Fields(line)
 		if len(f) == 0 || f[0][0] == '#' {
-			continue
+			return nil
 		}
-		guid, p, err := readPin(line, f)
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
+		guid, x, err := readPin(p.line, f)
+		switch first, twice := pins[guid]; {
+		case err != nil:
+			return err
+		case twice:
+			return fmt.Errorf("port GUID 0x%016x is given twice; first on line %d", guid, first.line)
+		case len(pins) >= maxNodes:
+			return fmt.Errorf("more than %d ports", maxNodes)
 		}
-		if first, ok := pins[guid]; ok {
-			return nil, fmt.Errorf("line %d: port GUID 0x%016x is given twice; first on line %d", line, guid, first.line)
-		}
-		if len(pins) >= maxNodes {
-			return nil, fmt.Errorf("line %d: more than %d ports", line, maxNodes)
-		}
-		pins[guid] = p
-	}
-	if err := s.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", line+1, err)
-	}
-	return pins, nil
+		pins[guid] = x
+		return nil
+	})
 }
 
 func readPin(line int, f []string) (uint64, pin, error) {

@@ -135,12 +135,5 @@ func (p *reader) linkNode(word, guid, name string) error {
 		}
 		n.guid, n.portGUID, n.id = x, x, guid
 	}
-	switch {
-	case p.byID[n.id] != nil:
-		return fmt.Errorf("node %s is given twice; first on line %d", n.id, p.byID[n.id].line)
-	case len(p.nodes) >= maxNodes:
-		return fmt.Errorf("more than %d nodes", maxNodes)
-	}
-	p.now, p.nodes, p.byID[n.id] = n, append(p.nodes, n), n
-	return nil
+	return p.enter(n)
 }

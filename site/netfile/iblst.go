@@ -102,14 +102,13 @@ func (p *lstReader) lstEnd(m []string) (n *node, l link, err error) {
 	}
 	p.ports[x[2]] = id
 	if n = p.byID[id]; n == nil {
-		if len(p.nodes) >= maxNodes {
-			return nil, l, fmt.Errorf("more than %d nodes", maxNodes)
-		}
 		n = &node{line: p.line, kind: k, id: id, name: m[4], guid: x[1], portGUID: x[2], ports: int(x[0])}
 		if k == aSwitch {
 			n.lid = int(x[3])
 		}
-		p.byID[id], p.nodes = n, append(p.nodes, n)
+		if err := p.enter(n); err != nil {
+			return nil, l, err
+		}
 	} else if n.kind != k || n.name != m[4] || n.ports != int(x[0]) {
 		return nil, l, fmt.Errorf("node %s differs from the same on line %d", brief(id), n.line)
 	}

@@ -62,8 +62,7 @@ func (p *reader) dumpLine(s string, labels map[uint64]map[string]int, rows *[]du
 		}
 		labels[guid] = map[string]int{}
 		n := &node{line: p.line, kind: aSwitch, id: fmt.Sprintf("%016x", guid), name: m[1], guid: guid, portGUID: guid, lid: lid}
-		p.now, p.nodes, p.byID[n.id] = n, append(p.nodes, n), n
-		return nil
+		return p.enter(n)
 	}
 	if s == "" || s[0] == '#' {
 		return nil
@@ -115,11 +114,10 @@ func (p *reader) dumpEnd(x dumped, labels map[uint64]map[string]int) error {
 	}
 	far := p.byID[id]
 	if far == nil {
-		if len(p.nodes) >= maxNodes {
-			return fmt.Errorf("more than %d nodes", maxNodes)
-		}
 		far = &node{line: x.l.line, kind: adapter, id: id, name: x.name, guid: x.guid, portGUID: x.guid}
-		p.byID[id], p.nodes = far, append(p.nodes, far)
+		if err := p.enter(far); err != nil {
+			return err
+		}
 	}
 	x.l.peerPort, far.ports = port, max(far.ports, port)
 	if err := x.n.add(x.l); err != nil {

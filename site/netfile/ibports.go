@@ -100,11 +100,6 @@ func (p *reader) reportedNode(word, id string, guid uint64, name string) (*node,
 	if n := p.byID[id]; n != nil {
 		return n, nil
 	}
-	if len(p.nodes) >= maxNodes {
-		return nil, fmt.Errorf("more than %d nodes", maxNodes)
-	}
 	n := &node{line: p.line, kind: k, id: id, name: strings.TrimSpace(name), guid: guid, portGUID: guid}
-	p.nodes = append(p.nodes, n)
-	p.byID[id] = n
-	return n, nil
+	return n, p.enter(n)
 }

@@ -212,8 +212,6 @@ func (p *reader) node(s string) error {
 		return fmt.Errorf("cannot read %s: not a node, a port or a GUID of ibnetdiscover", brief(s))
 	case ports < 1 || ports > maxPorts:
 		return fmt.Errorf("%d ports: must be 1..%d", ports, maxPorts)
-	case len(p.nodes) >= maxNodes:
-		return fmt.Errorf("more than %d nodes", maxNodes)
 	}
 	first := p.byID[id]
 	if first != nil && !p.grouped {
@@ -236,10 +234,7 @@ func (p *reader) node(s string) error {
 		p.now = first
 		return first.same(n)
 	}
-	p.now = n
-	p.nodes = append(p.nodes, n)
-	p.byID[id] = n
-	return nil
+	return p.enter(n)
 }
 
 // same returns an error unless a node that is printed twice is the same both times.
@@ -305,6 +300,18 @@ func (p *reader) link(n *node, l link, note note) error {
 		return nil
 	}
 	return n.add(l)
+}
+
+// enter adds a node, which may be followed by its ports.
+func (p *reader) enter(n *node) error {
+	if first := p.byID[n.id]; first != nil {
+		return fmt.Errorf("node %s is given twice; first on line %d", n.id, first.line)
+	}
+	if len(p.nodes) >= maxNodes {
+		return fmt.Errorf("more than %d nodes", maxNodes)
+	}
+	p.now, p.nodes, p.byID[n.id] = n, append(p.nodes, n), n
+	return nil
 }
 
 // add adds a link, unless its port already has one.
