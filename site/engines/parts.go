@@ -32,13 +32,8 @@ func (e Engine) rails(n *network.Network, o Options) (*lft.Tables, error) {
 func together(name string, n *network.Network, parts [][]int, compute func(*network.Network) (*lft.Tables, error)) (*lft.Tables, error) {
 	out := lft.New(name, n)
 	for _, mine := range parts {
-		var others []network.Node
-		for i := range n.Switches() {
-			if !slices.Contains(mine, i) {
-				others = append(others, n.Switch(i))
-			}
-		}
-		l, err := compute(n.Without(nil, others))
+		others := lists.Filter(lists.Range[int](n.Switches()), func(i int) bool { return !slices.Contains(mine, i) })
+		l, err := compute(n.Without(nil, lists.Map(others, n.Switch)))
 		if err != nil {
 			return nil, err
 		}

@@ -77,10 +77,8 @@ func (f Facts) ofInterface(name string) ([]netip.Addr, error) {
 func (f Facts) ofNetwork(n netip.Prefix) ([]netip.Addr, error) {
 	var out []netip.Addr
 	for _, i := range f.Interfaces {
-		for _, a := range i.usable() {
-			if i.Up && n.Contains(a) {
-				out = append(out, a)
-			}
+		if i.Up {
+			out = append(out, lists.Filter(i.usable(), n.Contains)...)
 		}
 	}
 	if len(out) == 0 {

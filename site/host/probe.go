@@ -45,13 +45,7 @@ func (s *SSH) Check(ctx context.Context, asks []Ask, w Needs) ([]Report, error) 
 }
 
 func missing(reports []Report, w Needs) []int {
-	var out []int
-	for i, r := range reports {
-		if r.Answer == nil && r.obstacle(w) == "" {
-			out = append(out, i)
-		}
-	}
-	return out
+	return lists.Filter(lists.Range[int](len(reports)), func(i int) bool { return reports[i].Answer == nil && reports[i].obstacle(w) == "" })
 }
 
 func (s *SSH) ask(ctx context.Context, step string, asks []Ask, which []int, reports []Report) {

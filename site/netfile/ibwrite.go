@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/site/network"
 )
 
@@ -24,21 +25,12 @@ type adapters struct {
 // from the node's, else the next free number.
 func group(n *network.Network) *adapters {
 	a := &adapters{n: n, of: make([]int, n.Hosts()), port: make([]int, n.Hosts())}
-	byGUID := map[uint64]int{}
-	for h := range network.Node(n.Hosts()) {
-		if n.Isolated(h) {
-			continue
+	joined := lists.Filter(lists.Range[network.Node](n.Hosts()), func(h network.Node) bool { return !n.Isolated(h) })
+	a.ports = lists.Groups(joined, func(h network.Node) uint64 { return n.Info(h).GUID })
+	for i, hosts := range a.ports {
+		for _, h := range hosts {
+			a.of[h] = i
 		}
-		i, ok := byGUID[n.Info(h).GUID]
-		if !ok {
-			i = len(a.ports)
-			byGUID[n.Info(h).GUID] = i
-			a.ports = append(a.ports, nil)
-		}
-		a.ports[i] = append(a.ports[i], h)
-		a.of[h] = i
-	}
-	for _, hosts := range a.ports {
 		a.number(hosts)
 	}
 	return a

@@ -80,26 +80,19 @@ func (n *Network) grouped(out []Node) (nodes []Node, host []int) {
 		guid uint64
 		node Node
 	}
-	of, hosts, word := map[key]int{}, [][]Node(nil), n.HostWords()
-	for v := range Node(n.hosts) {
-		if slices.Contains(out, v) {
-			continue
-		}
+	word := n.HostWords()
+	all := lists.Filter(lists.Range[Node](n.hosts), func(v Node) bool { return !slices.Contains(out, v) })
+	hosts := lists.Groups(all, func(v Node) key {
 		k := key{word: word(v)}
 		if k.guid = n.info[v].GUID; k.word != "" {
 			k.guid = 0
 		} else if k.guid == 0 {
 			k.node = v
 		}
-		at, there := of[k]
-		if !there {
-			at = len(hosts)
-			of[k], hosts = at, append(hosts, nil)
-		}
-		hosts[at] = append(hosts[at], v)
-	}
-	if len(hosts) == n.hosts-len(out) {
-		return slices.Concat(hosts...), nil
+		return k
+	})
+	if len(hosts) == len(all) {
+		return all, nil
 	}
 	for at, own := range hosts {
 		n.sortAdapters(own)

@@ -21,13 +21,8 @@ type histogram [bars]int32
 // each bit of a word, so it takes O(cables · depth · leaves/64).
 func (g neighbours) histograms(n *Network) []histogram {
 	out := make([]histogram, len(g.first)-1)
-	var at []int32 // of the next search
 	count := n.leafHosts(g)
-	for i := range out {
-		if count[i] > 0 {
-			at = append(at, int32(i))
-		}
-	}
+	at := lists.Filter(lists.Range[int32](len(out)), func(i int32) bool { return count[i] > 0 })
 	for batch := range slices.Chunk(at, 64) {
 		hosts := lists.Map(batch, func(i int32) int32 { return count[i] })
 		g.search(batch, hosts, out)

@@ -135,13 +135,8 @@ func found(n *Network) (*outline, error) {
 
 func (f *finder) name(i int) string { return f.n.Name(f.n.Switch(i)) }
 
-func (f *finder) of(level int) (out []int) {
-	for i, l := range f.level {
-		if l == level {
-			out = append(out, i)
-		}
-	}
-	return out
+func (f *finder) of(level int) []int {
+	return lists.Filter(lists.Range[int](len(f.level)), func(i int) bool { return f.level[i] == level })
 }
 
 // levels finds the levels: leaves have hosts, and the switches above have cables to them. A switch

@@ -22,17 +22,7 @@ const fewGroups = 3
 // byDeadLinks returns cases in groups that have the same dead links, the fewest first. nil: they are no
 // comparison over dead links.
 func byDeadLinks(cases []results.Case) [][]results.Case {
-	at := map[string]int{}
-	var groups [][]results.Case
-	for _, c := range cases {
-		name := strings.Join(c.Failures, " ")
-		i, there := at[name]
-		if !there {
-			i, groups = len(groups), append(groups, nil)
-			at[name] = i
-		}
-		groups[i] = append(groups[i], c)
-	}
+	groups := lists.Groups(cases, func(c results.Case) string { return strings.Join(c.Failures, " ") })
 	several := lists.CountIf(groups, func(g []results.Case) bool { return len(g) > 1 })
 	if several < fewGroups {
 		return nil

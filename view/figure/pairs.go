@@ -277,12 +277,7 @@ func (g *grid) panel(title string, index int, scales map[bool]mapScale) Panel {
 
 // extent says from where to where the squares go, and whether all are equal.
 func (g *grid) extent(u results.RateUnit) (says string, plain bool) {
-	var order []int
-	for i, v := range g.cells {
-		if !math.IsNaN(v) {
-			order = append(order, i)
-		}
-	}
+	order := lists.Filter(lists.Range[int](len(g.cells)), func(i int) bool { return !math.IsNaN(g.cells[i]) })
 	if order == nil {
 		return "No pair is known.", true
 	}

@@ -3,6 +3,7 @@ package tables
 import (
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/site/host"
 	"evbench/site/netfile"
 	"evbench/site/network"
@@ -14,19 +15,12 @@ func Placement(name string) (*host.Placement, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := map[network.Node]int{} // where a switch is in the list
-	var switches []host.Switch
-	for h := range network.Node(n.Whole.Hosts()) {
-		leaf, called := n.Whole.Leaf(h).Node, n.Whole.Info(h).Name
-		if leaf == network.NoNode || strings.TrimSpace(called) == "" {
-			continue
-		}
-		i, there := at[leaf]
-		if !there {
-			i, at[leaf] = len(switches), len(switches)
-			switches = append(switches, host.Switch{Name: n.Whole.Info(leaf).Name})
-		}
-		switches[i].Hosts = append(switches[i].Hosts, called)
-	}
-	return host.Cabled(switches)
+	leaf := func(h network.Node) network.Node { return n.Whole.Leaf(h).Node }
+	called := func(v network.Node) string { return n.Whole.Info(v).Name }
+	placed := lists.Filter(lists.Range[network.Node](n.Whole.Hosts()), func(h network.Node) bool {
+		return leaf(h) != network.NoNode && strings.TrimSpace(called(h)) != ""
+	})
+	return host.Cabled(lists.Map(lists.Groups(placed, leaf), func(own []network.Node) host.Switch {
+		return host.Switch{Name: called(leaf(own[0])), Hosts: lists.Map(own, called)}
+	}))
 }
