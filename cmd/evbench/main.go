@@ -79,6 +79,18 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.cause }
 
+// gate is the exit code of a limit that the user set, by where figures lie beside it: worse is exitRegression;
+// what the data do not show has not passed, and is exitInvalid. Every gate ends with it.
+func gate(places ...answer.Place) error {
+	switch {
+	case slices.Contains(places, answer.Below):
+		return &exitError{code: exitRegression}
+	case slices.Contains(places, answer.Across):
+		return &exitError{code: exitInvalid}
+	}
+	return nil
+}
+
 // usage and usagef mark an error as wrong use or input.
 var usage, usagef = proc.Usage, proc.Usagef
 

@@ -17,6 +17,7 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/internal/hostlist"
 	"evbench/site/network"
+	"evbench/topology"
 )
 
 // maxFile bounds the bytes read from a file, unpacked.
@@ -102,6 +103,23 @@ func Read(src string, lmc int) (*Source, error) {
 		n.Notes = append(n.Notes, note)
 	}
 	return &Source{Form: form, Whole: n, Net: n}, nil
+}
+
+// Tree returns the tree that the network of a file is. A tree with names of its own is given to
+// commands as this file.
+func Tree(name string) (*topology.Tree, error) {
+	s, err := Read(name, 0)
+	if err != nil {
+		return nil, err
+	}
+	p, err := network.TreeOf(s.Whole)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if n := p.Tree.Names(); n != nil {
+		n.Flags = []string{"-t", name}
+	}
+	return p.Tree, nil
 }
 
 // ownYAML is a field of a network in YAML.
