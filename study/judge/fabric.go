@@ -26,9 +26,7 @@ type fabric struct {
 
 	rate float64                 // of links, bit/s; 0: not known
 	slow map[network.End]float64 // ports of slow cables: what is left of their usual rate
-	// Every cable has the link rate, or none is known: equal. Every link of the tree has, where a
-	// faster cable is several: even.
-	equal, even bool
+	even bool                    // every host, and link of the tree, where a faster cable is several, has the link rate
 
 	unstated   int // cables without a rate, where others have one
 	tablesFile string
@@ -206,11 +204,7 @@ func (f *fabric) rates() {
 		own = append(own, network.Cable{A: network.End{Node: v, Port: 1}, B: f.net.Leaf(v)})
 	}
 	switches := f.net.SwitchCables()
-	host, between := f.net.UsualRate(own), f.net.UsualRate(switches)
-	f.slow = map[network.End]float64{}
-	if f.rate = host; f.rate == 0 {
-		f.rate = between
-	}
+	f.rate, f.slow = f.net.MessageRate(f.hosts.Nodes), map[network.End]float64{}
 	note := func(cables []network.Cable, usual float64) {
 		for _, c := range cables {
 			if r := f.net.Rate(c.A); r > 0 && r < usual {
@@ -218,7 +212,7 @@ func (f *fabric) rates() {
 			}
 		}
 	}
-	note(own, host)
+	note(own, f.net.UsualRate(own))
 	for i, cables := range f.storeys() {
 		r := f.net.UsualRate(cables)
 		note(cables, r)
@@ -244,18 +238,11 @@ func (f *fabric) storeys() (out [2][]network.Cable) {
 	return out
 }
 
-// evenly finds whether every cable has the link rate.
+// evenly finds whether every link has the link rate.
 func (f *fabric) evenly() {
 	f.even = true
 	for _, v := range f.hosts.Nodes {
 		f.even = f.even && f.capacity(network.End{Node: v, Port: 1}) == 1
-	}
-	f.equal = f.even
-	for _, c := range f.net.SwitchCables() {
-		f.equal = f.equal && f.capacity(c.A) == 1
-	}
-	if f.tree == nil {
-		f.even = f.equal
 	}
 	for id := range f.links() {
 		f.even = f.even && f.places.Share(f.tree.LinkOf(id)) == 1
