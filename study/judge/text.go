@@ -62,11 +62,7 @@ func (v *Verdict) lines() (rows [][]string) {
 		if t.Counted < v.servers-1 {
 			some = fmt.Sprintf(", estimated from %d phases", t.Counted)
 		}
-		if t.Phased == 0 {
-			add("tables", "%s without phases: %s", percent(t.Unphased), origin(t.Engine))
-		} else {
-			add("tables", "%s in phases (linear shift%s), %s without: %s", percent(t.Phased), some, percent(t.Unphased), origin(t.Engine))
-		}
+		add("tables", "%s: %s", t.allow(" (linear shift"+some+")"), origin(t.Engine))
 		v.links(add)
 	}
 	v.rails(add)
@@ -165,6 +161,14 @@ func (l LinkLoad) pairs(unit string) string {
 		text += fmt.Sprintf(" and %d more pairs", n)
 	}
 	return text
+}
+
+// allow says what tables allow, in phases of some kind and without.
+func (t *Tables) allow(phases string) string {
+	if t.Phased == 0 {
+		return percent(t.Unphased) + " without phases"
+	}
+	return fmt.Sprintf("%s in phases%s, %s without", percent(t.Phased), phases, percent(t.Unphased))
 }
 
 // rails writes one line for all rails with the same result.
@@ -275,11 +279,7 @@ func (v *Verdict) advice(add func(string, string, ...any)) {
 		if t.Phased <= v.Tables.Phased*(1+1e-9) && t.Unphased <= v.Tables.Unphased*(1+1e-9) {
 			continue
 		}
-		if t.Phased == 0 {
-			all = append(all, fmt.Sprintf("%s %s without phases", t.Engine, percent(t.Unphased)))
-			continue
-		}
-		all = append(all, fmt.Sprintf("%s %s in phases, %s without", t.Engine, percent(t.Phased), percent(t.Unphased)))
+		all = append(all, t.Engine+" "+t.allow(""))
 	}
 	if len(all) > 0 {
 		add("re-route", "%s", strings.Join(all, "; "))
