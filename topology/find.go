@@ -9,19 +9,19 @@ import (
 // Find returns the links for a name: those of Links and, in a tree without other names, those that
 // the network of its notation has: s1_0/5, the link at a port; s1_0-s2_3 or s1_0/5-s2_3/1, the links
 // between two ends; s1_0, all of a switch. Our names may stand for its switches.
-func (t *Tree) Find(name string) ([]Link, error) {
-	links, err := t.Links(name)
-	if err == nil || t.names != nil {
+func (v *Live) Find(name string) ([]Link, error) {
+	links, err := v.Links(name)
+	if err == nil || v.names != nil {
 		return links, err
 	}
-	if e, ok := t.end(name); ok {
-		links = t.between(e, End{Switch: anywhere})
+	if e, ok := v.end(name); ok {
+		links = v.between(e, End{Switch: anywhere})
 	}
 	for i := range len(name) {
 		if name[i] == '-' && strings.Contains(name[:i], "/") == strings.Contains(name[i:], "/") {
-			if a, ok := t.end(name[:i]); ok {
-				if b, ok := t.end(name[i+1:]); ok {
-					links = append(links, t.between(a, b)...)
+			if a, ok := v.end(name[:i]); ok {
+				if b, ok := v.end(name[i+1:]); ok {
+					links = append(links, v.between(a, b)...)
 				}
 			}
 		}
@@ -40,7 +40,7 @@ func (e End) is(of End) bool {
 }
 
 // end returns the end for SWITCH or SWITCH/PORT, with ports from 1.
-func (t *Tree) end(name string) (End, bool) {
+func (v *Live) end(name string) (End, bool) {
 	at, port := name, 0
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		n, err := strconv.ParseUint(name[i+1:], 10, 8)
@@ -49,8 +49,8 @@ func (t *Tree) end(name string) (End, bool) {
 		}
 		at, port = name[:i], int(n)
 	}
-	for sw := range t.Switches() {
-		if at == t.SwitchName(sw) || at == t.LevelName(sw) {
+	for sw := range v.Switches() {
+		if at == v.SwitchName(sw) || at == v.LevelName(sw) {
 			return End{sw, port - 1}, true
 		}
 	}
@@ -59,9 +59,9 @@ func (t *Tree) end(name string) (End, bool) {
 
 // LevelName returns the name that a switch has in the network of the tree's notation: s1_0 is the
 // first leaf.
-func (t *Tree) LevelName(sw int) string {
+func (v *Live) LevelName(sw int) string {
 	level := 1
-	for _, count := range []int{t.leaves, t.Middles()} {
+	for _, count := range []int{v.leaves, v.Middles()} {
 		if sw < count {
 			break
 		}

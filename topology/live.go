@@ -7,55 +7,57 @@ import (
 	"evbench/internal/lists"
 )
 
-// Live says which links live, which are dead, and which the network never had.
+// Live says which links live, which are dead, and which the network never had; and the names of
+// switches, hosts and links.
 type Live struct {
-	s      *Shape
-	w      Wires
-	dead   []bool // by LinkID
-	absent []bool // by LinkID: dead, as it never was there; nil: none
+	Wires
+	dead    []bool // by LinkID
+	absent  []bool // by LinkID: dead, as it never was there; nil: none
+	names   *Names // nil: there are none but ours
+	renamed bool   // names has others than ours for switches
 }
 
-func (v *Live) LinkAlive(l Link) bool { return !v.dead[v.w.LinkID(l)] }
+func (v *Live) LinkAlive(l Link) bool { return !v.dead[v.LinkID(l)] }
 
 // Alive reports whether a cable between a leaf and a spine is alive.
 func (v *Live) Alive(leaf, spine int) bool {
-	if v.s.cables == 1 {
-		return !v.dead[leaf*v.s.spines+spine]
+	if v.cables == 1 {
+		return !v.dead[leaf*v.spines+spine]
 	}
 	return v.LiveCables(leaf, spine) > 0
 }
 
 // LiveCables returns how many cables between a leaf and a spine are alive.
 func (v *Live) LiveCables(leaf, spine int) int {
-	return lists.CountIf(v.dead[(leaf*v.s.spines+spine)*v.s.cables:][:v.s.cables], func(dead bool) bool { return !dead })
+	return lists.CountIf(v.dead[(leaf*v.spines+spine)*v.cables:][:v.cables], func(dead bool) bool { return !dead })
 }
 
 // CableAlive reports whether a cable between a leaf and a spine, 0..Cables()-1, is alive.
 func (v *Live) CableAlive(leaf, spine, cable int) bool {
-	return !v.dead[(leaf*v.s.spines+spine)*v.s.cables+cable]
+	return !v.dead[(leaf*v.spines+spine)*v.cables+cable]
 }
 
 // TopAlive reports whether the link between a pod's switch in a plane and a top switch of
 // the plane is alive.
 func (v *Live) TopAlive(pod, spine, top int) bool {
-	return !v.dead[v.s.leaves*v.s.spines+(pod*v.s.spines+spine)*v.s.tops+top]
+	return !v.dead[v.leaves*v.spines+(pod*v.spines+spine)*v.tops+top]
 }
 
 // PathAlive reports whether no link of a path between two different leaves is dead.
 func (v *Live) PathAlive(a, b, path int) bool {
-	k, top := v.w.SpineTop(path)
-	if up, down := v.w.LaneCables(top); !v.CableAlive(a, k, up) || !v.CableAlive(b, k, down) {
+	k, top := v.SpineTop(path)
+	if up, down := v.LaneCables(top); !v.CableAlive(a, k, up) || !v.CableAlive(b, k, down) {
 		return false
 	}
-	return !v.s.AcrossPods(a, b) || v.TopAlive(v.s.Pod(a), k, top) && v.TopAlive(v.s.Pod(b), k, top)
+	return !v.AcrossPods(a, b) || v.TopAlive(v.Pod(a), k, top) && v.TopAlive(v.Pod(b), k, top)
 }
 
 // LivePaths returns the live paths between two different leaves, rising; within a pod one for each
 // plane. With parallel cables all lanes count.
 func (v *Live) LivePaths(a, b int) []int {
-	n := v.s.spines
-	if v.s.AcrossPods(a, b) || v.s.cables > 1 {
-		n = v.w.Paths()
+	n := v.spines
+	if v.AcrossPods(a, b) || v.cables > 1 {
+		n = v.Paths()
 	}
 	var out []int
 	for path := range n {
@@ -69,7 +71,7 @@ func (v *Live) LivePaths(a, b int) []int {
 // AliveSpines returns the spines with a live link to the leaf, rising.
 func (v *Live) AliveSpines(leaf int) []int {
 	var out []int
-	for k := range v.s.spines {
+	for k := range v.spines {
 		if v.Alive(leaf, k) {
 			out = append(out, k)
 		}
@@ -81,7 +83,7 @@ func (v *Live) AliveSpines(leaf int) []int {
 // planes with a live path between the two.
 func (v *Live) CommonSpines(a, b int) []int {
 	var out []int
-	for k := range v.s.spines {
+	for k := range v.spines {
 		if v.Alive(a, k) && v.Alive(b, k) && v.meet(a, b, k) {
 			out = append(out, k)
 		}
@@ -91,8 +93,8 @@ func (v *Live) CommonSpines(a, b int) []int {
 
 // meet reports whether plane k joins the pods of two leaves: some top switch is alive from both.
 func (v *Live) meet(a, b, k int) bool {
-	q, r := v.s.Pod(a), v.s.Pod(b)
-	for top := range v.s.tops {
+	q, r := v.Pod(a), v.Pod(b)
+	for top := range v.tops {
 		if q != r && v.TopAlive(q, k, top) && v.TopAlive(r, k, top) {
 			return true
 		}
@@ -106,7 +108,7 @@ func (v *Live) Dead() []Link {
 }
 
 // Absent reports whether a link is one that never was there.
-func (v *Live) Absent(l Link) bool { return v.absent != nil && v.absent[v.w.LinkID(l)] }
+func (v *Live) Absent(l Link) bool { return v.absent != nil && v.absent[v.LinkID(l)] }
 
 // Missing returns all links that carry nothing, by LinkID: the dead ones, and those that never were
 // there.
@@ -114,7 +116,7 @@ func (v *Live) Missing() []Link {
 	out := []Link{}
 	for id, dead := range v.dead {
 		if dead {
-			out = append(out, v.w.LinkOf(id))
+			out = append(out, v.LinkOf(id))
 		}
 	}
 	return out
@@ -124,7 +126,7 @@ func (v *Live) Missing() []Link {
 // have no live path, or nil.
 func (v *Live) Connected() error {
 	for a, b := range v.apart {
-		return &UnreachableError{a, b, v.s.tops > 0}
+		return &UnreachableError{a, b, v.tops > 0}
 	}
 	return nil
 }
@@ -141,15 +143,15 @@ func (v *Live) Unreachable() [][2]int {
 
 // apart yields the pairs of Unreachable. O(leaves²·planes + pods²·planes·tops).
 func (v *Live) apart(yield func(a, b int) bool) {
-	meet := make([]bool, v.s.pods*v.s.spines) // of the pod of a with all others
-	for a := range v.s.leaves {
-		if a%v.s.PodLeaves() == 0 {
+	meet := make([]bool, v.pods*v.spines) // of the pod of a with all others
+	for a := range v.leaves {
+		if a%v.PodLeaves() == 0 {
 			for i := range meet {
-				meet[i] = v.meet(a, i/v.s.spines*v.s.PodLeaves(), i%v.s.spines)
+				meet[i] = v.meet(a, i/v.spines*v.PodLeaves(), i%v.spines)
 			}
 		}
-		for b := a + 1; b < v.s.leaves; b++ {
-			if v.s.fill[a] > 0 && v.s.fill[b] > 0 && !v.reach(a, b, meet[v.s.Pod(b)*v.s.spines:]) && !yield(a, b) {
+		for b := a + 1; b < v.leaves; b++ {
+			if v.fill[a] > 0 && v.fill[b] > 0 && !v.reach(a, b, meet[v.Pod(b)*v.spines:]) && !yield(a, b) {
 				return
 			}
 		}
@@ -157,7 +159,7 @@ func (v *Live) apart(yield func(a, b int) bool) {
 }
 
 func (v *Live) reach(a, b int, meet []bool) bool {
-	for k := range v.s.spines {
+	for k := range v.spines {
 		if meet[k] && v.Alive(a, k) && v.Alive(b, k) {
 			return true
 		}

@@ -42,81 +42,81 @@ func (t *Tree) Named(n *Names) *Tree {
 }
 
 // Renamed reports whether the switches have other names than ours.
-func (t *Tree) Renamed() bool { return t.renamed }
+func (v *Live) Renamed() bool { return v.renamed }
 
 // Names returns the other names of the tree, nil without any.
-func (t *Tree) Names() *Names { return t.names }
+func (v *Live) Names() *Names { return v.names }
 
 // SwitchName returns the name of a switch: leaf0, spine3; on three levels pod1-spine2 and
 // spine2-top3; or its name in a tree with other names.
-func (t *Tree) SwitchName(sw int) string {
-	k := sw - t.leaves
+func (v *Live) SwitchName(sw int) string {
+	k := sw - v.leaves
 	switch {
-	case t.names != nil:
-		return t.names.Switches[sw]
+	case v.names != nil:
+		return v.names.Switches[sw]
 	case k < 0:
 		return fmt.Sprintf("leaf%d", sw)
-	case t.tops == 0:
+	case v.tops == 0:
 		return fmt.Sprintf("spine%d", k)
-	case k < t.Middles():
-		return fmt.Sprintf("pod%d-spine%d", k/t.spines, k%t.spines)
+	case k < v.Middles():
+		return fmt.Sprintf("pod%d-spine%d", k/v.spines, k%v.spines)
 	}
-	spine, top := t.SpineTop(k - t.Middles())
+	spine, top := v.SpineTop(k - v.Middles())
 	return fmt.Sprintf("spine%d-top%d", spine, top)
 }
 
 // HostName returns the network's name for the host of a rank, else that of its server.
-func (t *Tree) HostName(rank int) string {
-	if t.names != nil && rank < len(t.names.Hosts) && t.names.Hosts[rank] != "" {
-		return t.names.Hosts[rank]
+func (v *Live) HostName(rank int) string {
+	if v.names != nil && rank < len(v.names.Hosts) && v.names.Hosts[rank] != "" {
+		return v.names.Hosts[rank]
 	}
-	return t.ServerName(rank)
+	return v.ServerName(rank)
 }
 
 // LinkName returns the name of a link: our String or, in a tree with other names, lower switch,
 // dash, upper switch. Parallel cables are told apart by the ports at their ends, "?" for those of a
 // cable that the network does not have; by their number where no port is known.
-func (t *Tree) LinkName(l Link) string {
-	if t.names != nil && t.names.Called != nil {
-		return t.names.Called[t.LinkID(l)]
-	} else if plain := l.Cable == 0 || t.names == nil || t.names.Ports == nil; plain && !t.renamed {
+func (v *Live) LinkName(l Link) string {
+	if v.names != nil && v.names.Called != nil {
+		return v.names.Called[v.LinkID(l)]
+	} else if plain := l.Cable == 0 || v.names == nil || v.names.Ports == nil; plain && !v.renamed {
 		return l.String()
 	} else if plain {
-		return t.pairNames(l)[0] + l.number()
+		return v.pairNames(l)[0] + l.number()
 	}
-	if len(t.beside(l)) == 1 { // there is one cable
-		return t.pairNames(l)[0]
+	if len(v.beside(l)) == 1 { // there is one cable
+		return v.pairNames(l)[0]
 	}
-	if a, b, known := t.portNames(l); known {
+	if a, b, known := v.portNames(l); known {
 		return a + "-" + b
 	}
-	part, each := "/?", max(1, t.names.Links)
-	if missing := t.portless(l); len(missing) > each {
+	part, each := "/?", max(1, v.names.Links)
+	if missing := v.portless(l); len(missing) > each {
 		part += strconv.Itoa(1 + slices.Index(missing, l)/each)
 	}
-	low, high := t.Ends(l)
-	return t.SwitchName(low.Switch) + part + "-" + t.SwitchName(high.Switch) + part
+	low, high := v.Ends(l)
+	return v.SwitchName(low.Switch) + part + "-" + v.SwitchName(high.Switch) + part
 }
 
 // portNames returns the names of the ports at the ends of a link in a tree with other names, and
 // whether they are known.
-func (t *Tree) portNames(l Link) (a, b string, known bool) {
-	if t.names.Ports == nil || t.names.Ports[t.LinkID(l)][0] == 0 {
+func (v *Live) portNames(l Link) (a, b string, known bool) {
+	if v.names.Ports == nil || v.names.Ports[v.LinkID(l)][0] == 0 {
 		return "", "", false
 	}
-	low, high := t.Ends(l)
-	port := t.names.Ports[t.LinkID(l)]
-	return fmt.Sprintf("%s/%d", t.SwitchName(low.Switch), port[0]), fmt.Sprintf("%s/%d", t.SwitchName(high.Switch), port[1]), true
+	low, high := v.Ends(l)
+	port := v.names.Ports[v.LinkID(l)]
+	return fmt.Sprintf("%s/%d", v.SwitchName(low.Switch), port[0]), fmt.Sprintf("%s/%d", v.SwitchName(high.Switch), port[1]), true
 }
 
 // portless returns the cables beside a parallel one, or itself, that the network does not have. It
 // is nil where no port is known.
-func (t *Tree) portless(l Link) (out []Link) {
-	if t.names == nil || t.names.Ports == nil || l.Cable == 0 {
+func (v *Live) portless(l Link) (out []Link) {
+	if v.names == nil || v.names.Ports == nil || l.Cable == 0 {
 		return nil
 	}
-	for c := range t.cables {
-		if x := t.Cable(l.Leaf, l.Spine, c); t.names.Ports[t.LinkID(x)][0] == 0 && !t.Absent(x) {
+	for c := range v.cables {
+		if x := v.Cable(l.Leaf, l.Spine, c); v.names.Ports[v.LinkID(x)][0] == 0 && !v.Absent(x) {
 			out = append(out, x)
 		}
 	}
@@ -130,78 +130,78 @@ func (e UncountedError) Error() string { return string(e) }
 
 // Countable returns an UncountedError for a parallel cable if the network lacks one beside it, or
 // itself, at ports that are not known.
-func (t *Tree) Countable(l Link) error {
-	missing := t.portless(l)
+func (v *Live) Countable(l Link) error {
+	missing := v.portless(l)
 	if missing == nil {
 		return nil
 	}
 	var live []string
-	for c := range t.cables {
-		if x := t.Cable(l.Leaf, l.Spine, c); !slices.Contains(missing, x) {
-			live = append(live, t.LinkName(x))
+	for c := range v.cables {
+		if x := v.Cable(l.Leaf, l.Spine, c); !slices.Contains(missing, x) {
+			live = append(live, v.LinkName(x))
 		}
 	}
-	low, high := t.Ends(l)
+	low, high := v.Ends(l)
 	return UncountedError(fmt.Sprintf("%s and %s are joined by %d of %d cables, and it is not known which are missing: in place of a number write %s",
-		t.SwitchName(low.Switch), t.SwitchName(high.Switch), len(live), t.cables, cmp.Or(strings.Join(live, ", "), t.LinkName(l))))
+		v.SwitchName(low.Switch), v.SwitchName(high.Switch), len(live), v.cables, cmp.Or(strings.Join(live, ", "), v.LinkName(l))))
 }
 
 // PathName names a path between any two leaves: its spine or top switch, and the cables up and down
 // if they are parallel.
-func (t *Tree) PathName(path int) string {
-	if t.cables == 1 {
-		return t.SwitchName(t.Switches() - t.Paths() + path)
+func (v *Live) PathName(path int) string {
+	if v.cables == 1 {
+		return v.SwitchName(v.Switches() - v.Paths() + path)
 	}
-	spine, lane := t.SpineTop(path)
-	up, down := t.LaneCables(lane)
-	return fmt.Sprintf("%s.%d.%d", t.SwitchName(t.leaves+spine), up, down)
+	spine, lane := v.SpineTop(path)
+	up, down := v.LaneCables(lane)
+	return fmt.Sprintf("%s.%d.%d", v.SwitchName(v.leaves+spine), up, down)
 }
 
 // WireName returns the cable's name ("leaf0-spine3", "pod1-spine2-top3", "server17-leaf4") and
 // the direction ("up" is away from the servers).
-func (t *Tree) WireName(w Wire) (link, direction string) {
+func (v *Live) WireName(w Wire) (link, direction string) {
 	direction = "up"
 	if w%2 == 1 {
 		direction = "down"
 	}
-	id, n := int(w)/2, t.LowerLinks()
+	id, n := int(w)/2, v.LowerLinks()
 	switch {
-	case id >= n+t.Servers():
-		return t.LinkName(t.LinkOf(id - t.Servers())), direction
+	case id >= n+v.Servers():
+		return v.LinkName(v.LinkOf(id - v.Servers())), direction
 	case id >= n:
-		return t.ServerName(id-n) + "-" + t.SwitchName(t.Leaf(id-n)), direction
+		return v.ServerName(id-n) + "-" + v.SwitchName(v.Leaf(id-n)), direction
 	}
-	return t.LinkName(t.LinkOf(id)), direction
+	return v.LinkName(v.LinkOf(id)), direction
 }
 
 // LinkNames returns the names of links in their order; it is never nil.
-func (t *Tree) LinkNames(links []Link) []string {
-	return lists.Tabulate(len(links), func(i int) string { return t.LinkName(links[i]) })
+func (v *Live) LinkNames(links []Link) []string {
+	return lists.Tabulate(len(links), func(i int) string { return v.LinkName(links[i]) })
 }
 
 // DownNames returns the names of the dead cables, in the order of Dead.
-func (t *Tree) DownNames() []string {
-	return t.LinkNames(slices.DeleteFunc(t.Dead(), func(l Link) bool { return t.CableOf(l)[0] != l }))
+func (v *Live) DownNames() []string {
+	return v.LinkNames(slices.DeleteFunc(v.Dead(), func(l Link) bool { return v.CableOf(l)[0] != l }))
 }
 
 // called returns the links for a name in the tree's other names: a link, a port, a switch, a
 // parallel cable by its ports or its number. A number that says nothing is an error.
-func (t *Tree) called(name string) (out []Link, err error) {
-	if t.names == nil {
+func (v *Live) called(name string) (out []Link, err error) {
+	if v.names == nil {
 		return nil, nil
 	}
-	sw := slices.Index(t.names.Switches, name)
-	is := func(e End) bool { return e.Switch == sw || sw >= 0 && t.OneSwitch(e.Switch, sw) }
-	for id := range t.dead {
-		l := t.LinkOf(id)
-		low, high := t.Ends(l)
-		if is(low) || is(high) || slices.Contains(t.aliases(id), name) {
-			out = append(out, t.CableOf(l)...)
-		} else if slices.Contains(t.numbers(l), name) {
-			if err := t.Countable(l); err != nil {
+	sw := slices.Index(v.names.Switches, name)
+	is := func(e End) bool { return e.Switch == sw || sw >= 0 && v.OneSwitch(e.Switch, sw) }
+	for id := range v.dead {
+		l := v.LinkOf(id)
+		low, high := v.Ends(l)
+		if is(low) || is(high) || slices.Contains(v.aliases(id), name) {
+			out = append(out, v.CableOf(l)...)
+		} else if slices.Contains(v.numbers(l), name) {
+			if err := v.Countable(l); err != nil {
 				return nil, err
 			}
-			return t.CableOf(l), nil
+			return v.CableOf(l), nil
 		}
 	}
 	slices.SortFunc(out, Link.Compare)
@@ -209,50 +209,50 @@ func (t *Tree) called(name string) (out []Link, err error) {
 }
 
 // OneSwitch reports whether two switches are one of the network.
-func (t *Tree) OneSwitch(a, b int) bool {
-	return a == b || t.names != nil && t.names.Switch != nil && t.names.Switch[a] == t.names.Switch[b]
+func (v *Live) OneSwitch(a, b int) bool {
+	return a == b || v.names != nil && v.names.Switch != nil && v.names.Switch[a] == v.names.Switch[b]
 }
 
 // pairNames names the switches that a link joins, in both orders.
-func (t *Tree) pairNames(l Link) [2]string {
-	low, high := t.Ends(l)
-	a, b := t.SwitchName(low.Switch), t.SwitchName(high.Switch)
+func (v *Live) pairNames(l Link) [2]string {
+	low, high := v.Ends(l)
+	a, b := v.SwitchName(low.Switch), v.SwitchName(high.Switch)
 	return [2]string{a + "-" + b, b + "-" + a}
 }
 
 // numbers are the names of a parallel cable by its number.
-func (t *Tree) numbers(l Link) []string {
+func (v *Live) numbers(l Link) []string {
 	if l.Cable == 0 {
 		return nil
 	}
-	both := t.pairNames(l)
+	both := v.pairNames(l)
 	return []string{both[0] + l.number(), both[1] + l.number()}
 }
 
-func (t *Tree) aliases(id int) []string {
-	l := t.LinkOf(id)
-	both := t.pairNames(l)
+func (v *Live) aliases(id int) []string {
+	l := v.LinkOf(id)
+	both := v.pairNames(l)
 	out := both[:]
-	if a, b, known := t.portNames(l); known {
+	if a, b, known := v.portNames(l); known {
 		out = append(out, a, b, a+"-"+b, b+"-"+a)
 	}
-	if len(t.portless(l)) > 0 {
-		out = append(out, t.LinkName(l))
+	if len(v.portless(l)) > 0 {
+		out = append(out, v.LinkName(l))
 	}
 	return out
 }
 
 // Ambiguous reports whether one of the tree's names is our name for another switch. Our names then
 // do not count.
-func (t *Tree) Ambiguous() bool {
-	if t.names == nil {
+func (v *Live) Ambiguous() bool {
+	if v.names == nil {
 		return false
 	}
-	own, at := t.Named(nil), map[string]int{}
-	for sw, name := range t.names.Switches {
+	own, at := Live{Wires: v.Wires}, map[string]int{}
+	for sw, name := range v.names.Switches {
 		at[name] = sw
 	}
-	for sw := range t.Switches() {
+	for sw := range v.Switches() {
 		if other, ok := at[own.SwitchName(sw)]; ok && other != sw {
 			return true
 		}
@@ -261,22 +261,22 @@ func (t *Tree) Ambiguous() bool {
 }
 
 // unknown is the error for a name that no link and no switch of the network has.
-func (t *Tree) unknown(name string) error {
-	if i := strings.LastIndexByte(name, '/'); i >= 0 && slices.Contains(t.names.Switches, name[:i]) {
-		return fmt.Errorf("no cable at port %q; %s", name, t.meant(name))
+func (v *Live) unknown(name string) error {
+	if i := strings.LastIndexByte(name, '/'); i >= 0 && slices.Contains(v.names.Switches, name[:i]) {
+		return fmt.Errorf("no cable at port %q; %s", name, v.meant(name))
 	}
-	return fmt.Errorf("no link or switch %q; %s", name, t.meant(name))
+	return fmt.Errorf("no link or switch %q; %s", name, v.meant(name))
 }
 
 // meant proposes a name.
-func (t *Tree) meant(name string) string {
-	choices := slices.Clone(t.names.Switches)
-	for id := range t.dead {
-		choices = append(choices, t.LinkName(t.LinkOf(id)))
+func (v *Live) meant(name string) string {
+	choices := slices.Clone(v.names.Switches)
+	for id := range v.dead {
+		choices = append(choices, v.LinkName(v.LinkOf(id)))
 	}
 	if near := show.Nearest(name, choices); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
-	low, _ := t.Ends(t.LinkOf(0))
-	return fmt.Sprintf("there are links such as %q and switches such as %q", t.LinkName(t.LinkOf(0)), t.names.Switches[low.Switch])
+	low, _ := v.Ends(v.LinkOf(0))
+	return fmt.Sprintf("there are links such as %q and switches such as %q", v.LinkName(v.LinkOf(0)), v.names.Switches[low.Switch])
 }

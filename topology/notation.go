@@ -173,8 +173,8 @@ type form struct {
 	re     func() *regexp.Regexp
 	three  bool                                // only on three levels
 	what   [2]string                           // of two levels, of three
-	links  func(t *Tree, n []int) []Link       // those that it stands for, if they are there; nil: several,
-	stands func(t *Tree, l Link, n []int) bool // which say so themselves
+	links  func(v *Live, n []int) []Link       // those that it stands for, if they are there; nil: several,
+	stands func(v *Live, l Link, n []int) bool // which say so themselves
 }
 
 func re(s string) func() *regexp.Regexp {
@@ -182,28 +182,28 @@ func re(s string) func() *regexp.Regexp {
 }
 
 var forms = []form{
-	{re: re("leaf#-spine#"), what: [2]string{"link", "link"}, links: func(t *Tree, n []int) (out []Link) {
-		for c := range t.cables {
-			out = append(out, t.Cable(n[0], n[1], c))
+	{re: re("leaf#-spine#"), what: [2]string{"link", "link"}, links: func(v *Live, n []int) (out []Link) {
+		for c := range v.cables {
+			out = append(out, v.Cable(n[0], n[1], c))
 		}
 		return out
 	}},
-	{re: re("leaf#-spine#/#"), what: [2]string{"cable", "cable"}, links: func(t *Tree, n []int) []Link {
-		if n[2] >= t.cables || t.cables == 1 {
+	{re: re("leaf#-spine#/#"), what: [2]string{"cable", "cable"}, links: func(v *Live, n []int) []Link {
+		if n[2] >= v.cables || v.cables == 1 {
 			return nil
 		}
-		return []Link{t.Cable(n[0], n[1], n[2])}
+		return []Link{v.Cable(n[0], n[1], n[2])}
 	}},
-	{re: re("pod#-spine#-top#"), three: true, what: [2]string{1: "link"}, links: func(_ *Tree, n []int) []Link {
+	{re: re("pod#-spine#-top#"), three: true, what: [2]string{1: "link"}, links: func(_ *Live, n []int) []Link {
 		return []Link{{Leaf: n[0], Spine: n[1], Above: true, Top: n[2]}}
 	}},
-	{re: re("pod#-spine#"), three: true, what: [2]string{1: "middle switch"}, stands: func(t *Tree, l Link, n []int) bool {
-		return l.Spine == n[1] && (l.Above && l.Leaf == n[0] || !l.Above && t.Pod(l.Leaf) == n[0])
+	{re: re("pod#-spine#"), three: true, what: [2]string{1: "middle switch"}, stands: func(v *Live, l Link, n []int) bool {
+		return l.Spine == n[1] && (l.Above && l.Leaf == n[0] || !l.Above && v.Pod(l.Leaf) == n[0])
 	}},
-	{re: re("spine#-top#"), three: true, what: [2]string{1: "top switch"}, stands: func(_ *Tree, l Link, n []int) bool {
+	{re: re("spine#-top#"), three: true, what: [2]string{1: "top switch"}, stands: func(_ *Live, l Link, n []int) bool {
 		return l.Above && l.Spine == n[0] && l.Top == n[1]
 	}},
-	{re: re("spine#"), what: [2]string{"spine", "plane"}, stands: func(_ *Tree, l Link, n []int) bool { return l.Spine == n[0] }},
+	{re: re("spine#"), what: [2]string{"spine", "plane"}, stands: func(_ *Live, l Link, n []int) bool { return l.Spine == n[0] }},
 }
 
 // Links returns the links for a name, by LinkID: leaf5-spine2 one, or all where cables are
@@ -216,44 +216,44 @@ var forms = []form{
 //
 // In a tree with other names it also accepts those, and tries them first. Where parallel cables are
 // missing in a network, numbers of cables beside them are refused (Countable).
-func (t *Tree) Links(name string) ([]Link, error) {
-	if links, err := t.called(name); links != nil || err != nil {
+func (v *Live) Links(name string) ([]Link, error) {
+	if links, err := v.called(name); links != nil || err != nil {
 		return links, err
 	}
-	if t.Ambiguous() {
-		return nil, t.unknown(name)
+	if v.Ambiguous() {
+		return nil, v.unknown(name)
 	}
 	for _, f := range forms {
 		m := f.re().FindStringSubmatch(name)
-		if m == nil || f.three && t.tops == 0 {
+		if m == nil || f.three && v.tops == 0 {
 			continue
 		}
 		n := lists.Map(m[1:], atoi)
 		var out []Link
 		if f.links != nil {
-			out = slices.DeleteFunc(f.links(t, n), func(l Link) bool { return !t.Has(l) })
+			out = slices.DeleteFunc(f.links(v, n), func(l Link) bool { return !v.Has(l) })
 		}
-		for id := 0; f.links == nil && id < len(t.dead); id++ {
-			if l := t.LinkOf(id); f.stands(t, l, n) {
+		for id := 0; f.links == nil && id < len(v.dead); id++ {
+			if l := v.LinkOf(id); f.stands(v, l, n) {
 				out = append(out, l)
 			}
 		}
 		if len(out) == 0 {
-			return nil, fmt.Errorf("no %s %q; %s", f.what[t.Levels()-2], name, t.choices())
+			return nil, fmt.Errorf("no %s %q; %s", f.what[v.Levels()-2], name, v.choices())
 		}
-		if err := t.Countable(out[0]); len(out) == 1 && err != nil {
+		if err := v.Countable(out[0]); len(out) == 1 && err != nil {
 			return nil, err
 		}
 		return out, nil
 	}
-	if t.names != nil {
-		return nil, t.unknown(name)
+	if v.names != nil {
+		return nil, v.unknown(name)
 	}
-	if t.tops == 0 {
-		return nil, fmt.Errorf("%q is neither a link (leaf0-spine3) nor a spine (spine3); %s", name, t.choices())
+	if v.tops == 0 {
+		return nil, fmt.Errorf("%q is neither a link (leaf0-spine3) nor a spine (spine3); %s", name, v.choices())
 	}
 	return nil, fmt.Errorf("%q is none of a link (leaf5-spine2, pod1-spine2-top3), a switch (pod1-spine2, spine2-top3) and a plane (spine2); %s",
-		name, t.choices())
+		name, v.choices())
 }
 
 // atoi reads digits. A number too large for an int becomes -1, which is no ID.

@@ -16,13 +16,13 @@ const pathsRoom = 1 << 22
 // CountPaths counts the paths that messages take from leaves to servers on others. each calls count for every such message from
 // the leaves from..to-1, or from any, with the rank of its destination; it is called for as many leaves at once as fit. The numbers
 // follow thesis 6.7.2: LMC 5 for 326 servers and 38 switches is 32·326 + 37 = 10,469 entries. O(messages + leaves·S·paths/64).
-func (t *Tree) CountPaths(each func(from, to int, count func(leaf, dst, path int))) (p Paths) {
-	words := (t.Paths() + 63) / 64
-	row := t.Servers() * words // of a leaf
-	part := max(1, min(t.leaves, pathsRoom/row))
-	seen, lids := make([]uint64, part*row), make([]hostLIDs, t.Servers())
-	for first := 0; first < t.leaves; first += part {
-		end := min(first+part, t.leaves)
+func (v *Live) CountPaths(each func(from, to int, count func(leaf, dst, path int))) (p Paths) {
+	words := (v.Paths() + 63) / 64
+	row := v.Servers() * words // of a leaf
+	part := max(1, min(v.leaves, pathsRoom/row))
+	seen, lids := make([]uint64, part*row), make([]hostLIDs, v.Servers())
+	for first := 0; first < v.leaves; first += part {
+		end := min(first+part, v.leaves)
 		clear(seen)
 		each(first, end, func(leaf, dst, path int) {
 			if at := leaf - first; uint(at) < uint(part) {
@@ -31,33 +31,33 @@ func (t *Tree) CountPaths(each func(from, to int, count func(leaf, dst, path int
 		})
 		for leaf := first; leaf < end; leaf++ {
 			for dst := range lids {
-				p.Most = max(p.Most, lids[dst].add(t, seen[(leaf-first)*row+dst*words:][:words]))
-				if (leaf+1)%t.PodLeaves() == 0 {
-					p.LMC = max(p.LMC, lids[dst].pod(t))
+				p.Most = max(p.Most, lids[dst].add(v, seen[(leaf-first)*row+dst*words:][:words]))
+				if (leaf+1)%v.PodLeaves() == 0 {
+					p.LMC = max(p.LMC, lids[dst].pod(v))
 				}
 			}
 		}
 	}
-	p.LIDs = t.Servers()<<p.LMC + t.Switches()
+	p.LIDs = v.Servers()<<p.LMC + v.Switches()
 	p.Entries = p.LIDs - 1
 	return p
 }
 
 // lmc counts the paths of a set (path p is bit p%64 of word p/64), and returns the power of 2 of LIDs that one server needs for
 // them. Where cables are parallel, a LID comes down by the same cable of each spine, its offset modulo their number, from any leaf.
-func (t *Tree) lmc(set []uint64) (paths, lmc int) {
+func (v *Live) lmc(set []uint64) (paths, lmc int) {
 	var down [MaxCables]int // paths by cable
 	for i, w := range set {
 		paths += bits.OnesCount64(w)
-		for ; w != 0 && t.cables > 1; w &= w - 1 {
-			down[t.downCable(64*i+bits.TrailingZeros64(w))]++
+		for ; w != 0 && v.cables > 1; w &= w - 1 {
+			down[v.downCable(64*i+bits.TrailingZeros64(w))]++
 		}
 	}
-	if t.cables == 1 {
+	if v.cables == 1 {
 		return paths, bits.Len(uint(max(paths, 1) - 1))
 	}
-	for cable, n := range down[:t.cables] {
-		for (1<<lmc-cable+t.cables-1)/t.cables < n {
+	for cable, n := range down[:v.cables] {
+		for (1<<lmc-cable+v.cables-1)/v.cables < n {
 			lmc++
 		}
 	}
@@ -65,9 +65,9 @@ func (t *Tree) lmc(set []uint64) (paths, lmc int) {
 }
 
 // downCable is the cable by which a path comes down to its last leaf.
-func (t *Tree) downCable(path int) int {
-	_, lane := t.SpineTop(path)
-	_, down := t.LaneCables(lane)
+func (v *Live) downCable(path int) int {
+	_, lane := v.SpineTop(path)
+	_, down := v.LaneCables(lane)
 	return down
 }
 
@@ -82,21 +82,21 @@ type hostLIDs struct {
 }
 
 // add takes the paths from one leaf, and returns their number.
-func (h *hostLIDs) add(t *Tree, set []uint64) int {
-	n, lmc := t.lmc(set)
+func (h *hostLIDs) add(v *Live, set []uint64) int {
+	n, lmc := v.lmc(set)
 	h.lmc, h.several = max(h.lmc, lmc), h.several || n > 1
-	if t.Plain() {
+	if v.Plain() {
 		return n
 	}
 	if h.down == nil {
-		h.down, h.all = make([]int, t.spines), make([]uint64, len(set))
+		h.down, h.all = make([]int, v.spines), make([]uint64, len(set))
 	}
 	for i, w := range set {
 		for h.all[i] |= w; w != 0; w &= w - 1 {
 			path := 64*i + bits.TrailingZeros64(w)
-			spine, by := t.SpineTop(path)
-			if t.cables > 1 {
-				by = t.downCable(path)
+			spine, by := v.SpineTop(path)
+			if v.cables > 1 {
+				by = v.downCable(path)
 			}
 			h.several = h.several || h.down[spine] != 0 && h.down[spine] != by+1
 			h.down[spine] = by + 1
@@ -106,9 +106,9 @@ func (h *hostLIDs) add(t *Tree, set []uint64) int {
 }
 
 // pod ends a pod, all leaves on two levels, and returns the LMC that it needs.
-func (h *hostLIDs) pod(t *Tree) (need int) {
-	if t.tops > 0 {
-		_, h.lmc = t.lmc(h.all)
+func (h *hostLIDs) pod(v *Live) (need int) {
+	if v.tops > 0 {
+		_, h.lmc = v.lmc(h.all)
 	}
 	if h.several {
 		need = h.lmc

@@ -92,17 +92,12 @@ func (l Link) number() string {
 	return fmt.Sprintf("/%d", l.Cable-1)
 }
 
-// A Tree is a fat tree of two levels or three, or a view of one with dead links. It answers the
-// questions of its four parts, and has the names of their numbers; a caller with questions to one part
-// takes that part alone. It is immutable and safe for concurrent use.
+// A Tree is a fat tree of two levels or three, or a view of one with dead links and with roles. It is a
+// Shape, numbered by Wires, of which Live says what is dead and how all is called, and Roles. A function
+// takes the least of these that answers its questions. All are immutable and safe for concurrent use.
 type Tree struct {
-	*Shape
-	Wires
 	Live
 	Roles
-
-	names   *Names // nil: there are none but ours
-	renamed bool   // names has others than ours for switches
 }
 
 // Options describe a tree.
@@ -132,8 +127,7 @@ func New(o Options) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := Wires{s}
-	return &Tree{Shape: s, Wires: w, Live: Live{s: s, w: w, dead: make([]bool, s.links())}, Roles: allBoth(s)}, nil
+	return &Tree{Live: Live{Wires: Wires{s}, dead: make([]bool, s.links())}, Roles: allBoth(s)}, nil
 }
 
 func shapeOf(o Options) (*Shape, error) {
@@ -230,7 +224,7 @@ func (l Link) Compare(o Link) int {
 }
 
 // LinkNames returns our names of links in their order; it is never nil.
-func LinkNames(links []Link) []string { return (&Tree{}).LinkNames(links) }
+func LinkNames(links []Link) []string { return (&Live{}).LinkNames(links) }
 
 // Minus returns the links that are not among others, in their order.
 func Minus(links, others []Link) []Link {

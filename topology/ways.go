@@ -39,11 +39,11 @@ func (s *Shape) Below(leaf, sw int) bool {
 
 // Upward returns the ports of a switch that lead up: how many, and the first.
 func (w Wires) Upward(sw int) (first, count int) {
-	switch w.s.Level(sw) {
+	switch w.Level(sw) {
 	case 0:
-		return w.s.ports, w.s.spines * w.s.cables
+		return w.ports, w.spines * w.cables
 	case 1:
-		return w.s.PodLeaves() * w.s.cables, w.s.tops
+		return w.PodLeaves() * w.cables, w.tops
 	}
 	return 0, 0
 }
@@ -63,7 +63,7 @@ func (w Wires) UpLinks(sw int) iter.Seq[Link] {
 // Joining yields the links between a leaf and a spine: one, or several that are parallel.
 func (w Wires) Joining(leaf, spine int) iter.Seq[Link] {
 	return func(yield func(Link) bool) {
-		for c := 0; c < w.s.cables && yield(w.Cable(leaf, spine, c)); c++ {
+		for c := 0; c < w.cables && yield(w.Cable(leaf, spine, c)); c++ {
 		}
 	}
 }
@@ -83,8 +83,8 @@ func (v *Live) Ways(sw, leaf int) iter.Seq[Link] {
 // Toward is Ways for what is on its way already: on three levels the link down to the leaf may be dead.
 func (v *Live) Toward(sw, leaf int) iter.Seq[Link] {
 	return func(yield func(Link) bool) {
-		q := v.s.Pod(leaf)
-		for l := range v.w.UpLinks(sw) {
+		q := v.Pod(leaf)
+		for l := range v.UpLinks(sw) {
 			leads := l.Above && l.Leaf != q && v.TopAlive(q, l.Spine, l.Top) ||
 				!l.Above && l.Leaf != leaf && v.Alive(leaf, l.Spine) && v.meet(l.Leaf, leaf, l.Spine)
 			if leads && v.LinkAlive(l) && !yield(l) {
@@ -97,23 +97,23 @@ func (v *Live) Toward(sw, leaf int) iter.Seq[Link] {
 // Onward returns the port by which a path to a leaf leaves a switch above leaves, and whether the
 // path passes the switch and lives from there.
 func (v *Live) Onward(sw, leaf, path int) (port int, ok bool) {
-	k, top := v.w.SpineTop(path)
-	down := v.w.LastLink(leaf, path)
+	k, top := v.SpineTop(path)
+	down := v.LastLink(leaf, path)
 	if !v.LinkAlive(down) {
 		return 0, false
 	}
-	if _, high := v.w.Ends(down); high.Switch == sw {
+	if _, high := v.Ends(down); high.Switch == sw {
 		return high.Port, true
 	}
-	if v.s.tops == 0 || !v.TopAlive(v.s.Pod(leaf), k, top) {
+	if v.tops == 0 || !v.TopAlive(v.Pod(leaf), k, top) {
 		return 0, false
 	}
-	if _, high := v.w.Ends(Link{Leaf: v.s.Pod(leaf), Spine: k, Above: true, Top: top}); high.Switch == sw {
+	if _, high := v.Ends(Link{Leaf: v.Pod(leaf), Spine: k, Above: true, Top: top}); high.Switch == sw {
 		return high.Port, true
 	}
-	from := sw - v.s.leaves // index among the pods' switches
-	if from >= v.s.Middles() || from%v.s.spines != k || !v.TopAlive(from/v.s.spines, k, top) {
+	from := sw - v.leaves // index among the pods' switches
+	if from >= v.Middles() || from%v.spines != k || !v.TopAlive(from/v.spines, k, top) {
 		return 0, false
 	}
-	return v.s.PodLeaves() + top, true
+	return v.PodLeaves() + top, true
 }

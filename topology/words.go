@@ -40,12 +40,12 @@ func (w Words) Lines() (text string) {
 }
 
 // DeadText says how many links are dead, of how many.
-func (t *Tree) DeadText() string {
-	dead, all := t.damage(false)
-	if t.tops == 0 {
+func (v *Live) DeadText() string {
+	dead, all := v.damage(false)
+	if v.tops == 0 {
 		return fmt.Sprintf("%d of %d links", dead, all)
 	}
-	above, more := t.damage(true)
+	above, more := v.damage(true)
 	return fmt.Sprintf("%d of %d links and %d of %d top links", dead, all, above, more)
 }
 
