@@ -44,7 +44,7 @@ func (p *Planned) File() results.PlanFile {
 // Facts are the results of a case as far as they are known beforehand.
 func (p *Planned) Facts(s *scenario.Scenario) results.Case {
 	return results.Case{
-		Name: p.Name, Mode: p.Mode, Barrier: p.Barrier, Schedule: schedules.Named(p.Schedule), Routing: p.Plan.Routing, Failures: p.FailureTexts(p.Plan.Tree),
+		Name: p.Name, Mode: p.Mode, Barrier: p.Barrier, Schedule: schedules.Named(p.Schedule), Routing: p.Plan.Routing, Failures: p.FailureTexts(&p.Plan.Tree.Live),
 		Sizes: s.Sizes(p.Case).String(), Control: p.Control, Deliver: s.Deliver, Check: s.Check, PlanHash: p.Prediction.PlanHash,
 		Rates: results.Rates{Phases: p.Prediction.Phases, Bound: p.Prediction.Bound},
 	}

@@ -77,7 +77,7 @@ func (r *runner) measureAll(ctx context.Context) error {
 
 // searchCase finds the rate of a case. What it found so far is told where a measurement fails, too.
 func (r *runner) searchCase(ctx context.Context, base Planned) error {
-	f := results.Found{Case: base.Name, Mode: base.Mode, Failures: base.FailureTexts(base.Plan.Tree), LatencySec: r.search.Latency.Seconds()}
+	f := results.Found{Case: base.Name, Mode: base.Mode, Failures: base.FailureTexts(&base.Plan.Tree.Live), LatencySec: r.search.Latency.Seconds()}
 	f.FullPerSec = r.s.Full()
 	f.Bound = f.FullPerSec * base.Prediction.Efficiency
 	first := cmp.Or(f.Bound, f.FullPerSec, base.Load.Rate)

@@ -86,7 +86,7 @@ func (r Routes) of(nodes []Node) Routes {
 
 // NodeName returns the name of a node: leaf0, spine3, server17; of three levels also pod1-spine3
 // and spine3-top0.
-func NodeName(t *topology.Tree, n Node) string {
+func NodeName(t *topology.Live, n Node) string {
 	if r := int(n) - t.Switches(); r >= 0 {
 		return t.ServerName(r)
 	}
@@ -94,7 +94,7 @@ func NodeName(t *topology.Tree, n Node) string {
 }
 
 // PeerName returns the name of the node behind a port, for parallel cables with a number: spine3-1.
-func PeerName(t *topology.Tree, n Node, p Port) string {
+func PeerName(t *topology.Live, n Node, p Port) string {
 	if r := int(n) - t.Switches(); r >= 0 {
 		return t.SwitchName(t.Leaf(r))
 	}
@@ -123,10 +123,10 @@ func Install(ctx context.Context, target Target, p *plan.Plan, a Addresses) (cha
 	if err != nil {
 		return 0, err
 	}
-	return install(ctx, target, p.Tree, want)
+	return install(ctx, target, &p.Tree.Live, want)
 }
 
-func install(ctx context.Context, target Target, t *topology.Tree, want Routes) (int, error) {
+func install(ctx context.Context, target Target, t *topology.Live, want Routes) (int, error) {
 	changed, err := target.Apply(ctx, want)
 	if err != nil {
 		return changed, fmt.Errorf("install routes: %w", err)

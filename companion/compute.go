@@ -70,7 +70,7 @@ func (c computer) leaf(l int) []Route {
 		for slot := range c.tree.ServersOn(l) {
 			out = append(out, c.host(c.tree.First(l)+slot, path, Port(slot)))
 		}
-		if port, ok := upwards(c.tree, l, path); ok {
+		if port, ok := upwards(&c.tree.Live, l, path); ok {
 			out = append(out, Route{Prefix: c.addr.Path(path), Via: []Port{port}})
 		}
 	}
@@ -89,7 +89,7 @@ func (c computer) leaf(l int) []Route {
 }
 
 // upwards returns the port through which a path leaves a leaf, if its cable is alive.
-func upwards(t *topology.Tree, leaf, path int) (Port, bool) {
+func upwards(t *topology.Live, leaf, path int) (Port, bool) {
 	l := t.FirstLink(leaf, path)
 	low, _ := t.Ends(l)
 	return Port(low.Port), t.LinkAlive(l)

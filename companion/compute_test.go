@@ -68,9 +68,9 @@ func TestComputeGolden(t *testing.T) {
 			tree := topologytest.Without(t, topology.Options{Ports: 2, Leaves: 3}, test.down...)
 			var got bytes.Buffer
 			for _, table := range compute(t, newPlan(t, tree, test.engine)) {
-				fmt.Fprintln(&got, NodeName(tree, table.Node))
+				fmt.Fprintln(&got, NodeName(&tree.Live, table.Node))
 				for _, route := range table.Routes {
-					fmt.Fprintf(&got, "  %s\n", route.describe(tree, table.Node))
+					fmt.Fprintf(&got, "  %s\n", route.describe(&tree.Live, table.Node))
 				}
 			}
 			path := filepath.Join("testdata", test.file+".txt")
@@ -111,7 +111,7 @@ func (w walker) lookup(n Node, to netip.Addr) *Route {
 func (w walker) ends(n Node, to netip.Addr, hops int, taken map[topology.Link]bool) []string {
 	r := w.lookup(n, to)
 	if r == nil || hops == 0 {
-		return []string{NodeName(w.tree, n)}
+		return []string{NodeName(&w.tree.Live, n)}
 	}
 	var out []string
 	for _, p := range r.Via {
@@ -138,7 +138,7 @@ func (w walker) ends(n Node, to netip.Addr, hops int, taken map[topology.Link]bo
 }
 
 // passes returns the links that a path between two leaves takes.
-func passes(t *topology.Tree, a, b, path int) map[topology.Link]bool {
+func passes(t topology.Wires, a, b, path int) map[topology.Link]bool {
 	out := map[topology.Link]bool{}
 	for _, l := range t.PathLinks(a, b, path) {
 		out[l] = true
@@ -179,7 +179,7 @@ func (w walker) check(t *testing.T, engine string, src, dst, path int) {
 	alive := a == b || path >= 0 && w.tree.PathAlive(a, b, path) || path == Single && len(w.tree.LivePaths(a, b)) > 0
 	where := fmt.Sprintf("%s %s, down %v: rank %d to %d on path %d", w.tree.Notation(), engine, w.tree.DownNames(), src, dst, path)
 	expect.MustTrue(t, arrives == alive && !slices.Contains(ends, "dead link"), "%s ends at %v, alive %v", where, ends, alive)
-	expect.MustFalse(t, path >= 0 && a != b && alive && !maps.Equal(taken, passes(w.tree, a, b, path)), "%s takes %v", where, taken)
+	expect.MustFalse(t, path >= 0 && a != b && alive && !maps.Equal(taken, passes(w.tree.Wires, a, b, path)), "%s takes %v", where, taken)
 }
 
 func randomTree(t *testing.T, rng *rand.Rand) *topology.Tree {

@@ -27,9 +27,9 @@ func routesAround(p *plan.Plan, a Addresses) (Routes, error) {
 	}
 	t := p.Tree
 	for sw := range t.Switches() {
-		more := detours(t, a, sw)
+		more := detours(&t.Live, a, sw)
 		if sw >= t.Leaves() {
-			more = append(more, standby(t, a, sw)...)
+			more = append(more, standby(&t.Live, a, sw)...)
 		}
 		routes[sw].Routes = append(routes[sw].Routes, more...)
 		sortRoutes(routes[sw].Routes)
@@ -38,7 +38,7 @@ func routesAround(p *plan.Plan, a Addresses) (Routes, error) {
 }
 
 // standby returns the downward routes of a switch above leaves on paths of others.
-func standby(t *topology.Tree, a Addresses, sw int) []Route {
+func standby(t *topology.Live, a Addresses, sw int) []Route {
 	var out []Route
 	for l := range t.Leaves() {
 		port, ok := down(t, sw, l)
@@ -55,7 +55,7 @@ func standby(t *topology.Tree, a Addresses, sw int) []Route {
 }
 
 // down returns the port of a switch above leaves at which a live way down to a leaf begins.
-func down(t *topology.Tree, sw, leaf int) (Port, bool) {
+func down(t *topology.Live, sw, leaf int) (Port, bool) {
 	for path := range t.Paths() {
 		if port, ok := t.Onward(sw, leaf, path); ok {
 			if _, upper, _ := t.LinkAt(sw, port); upper {
@@ -69,7 +69,7 @@ func down(t *topology.Tree, sw, leaf int) (Port, bool) {
 // detours returns the routes of a switch upwards to leaves not below it, for paths that are dead
 // from here. As package routing's spread does, each takes the way with the fewest so far, ties
 // rotated by the leaf or pod.
-func detours(t *topology.Tree, a Addresses, sw int) []Route {
+func detours(t *topology.Live, a Addresses, sw int) []Route {
 	var out []Route
 	first, count := t.Upward(sw)
 	used := make([]int, count)
@@ -95,7 +95,7 @@ func detours(t *topology.Tree, a Addresses, sw int) []Route {
 
 // ways returns the upward ports of a switch at which a live way to a leaf begins, and which of the
 // paths need no detour from there. There are none to a leaf below.
-func ways(t *topology.Tree, sw, leaf int) (candidates []int, taken func(path int) bool) {
+func ways(t *topology.Live, sw, leaf int) (candidates []int, taken func(path int) bool) {
 	first, _ := t.Upward(sw)
 	for l := range t.Ways(sw, leaf) {
 		low, _ := t.Ends(l)

@@ -64,7 +64,7 @@ func drop(t *testing.T, tree *topology.Tree, n int, rng *rand.Rand) *topology.Tr
 
 // flows calls f with every source leaf, destination and path. What a server sends
 // depends on its leaf alone.
-func flows(tree *topology.Tree, f func(leaf, dst, path int)) {
+func flows(tree topology.Wires, f func(leaf, dst, path int)) {
 	for leaf := range tree.Leaves() {
 		for dst := range tree.Servers() {
 			for path := Single; path < tree.Paths(); path++ {
@@ -85,7 +85,7 @@ func (s state) arrives(tree *topology.Tree, leaf, dst, path int, taken map[topol
 // by the links of their own path where that is alive.
 func (s state) everything(t *testing.T, what string) {
 	t.Helper()
-	flows(s.tree, func(leaf, dst, path int) {
+	flows(s.tree.Wires, func(leaf, dst, path int) {
 		other := s.tree.Leaf(dst)
 		if leaf != other && len(s.tree.LivePaths(leaf, other)) == 0 {
 			return
@@ -93,7 +93,7 @@ func (s state) everything(t *testing.T, what string) {
 		where := fmt.Sprintf("%s: %s, down %v: leaf%d to rank %d on path %d", what, s.tree.Notation(), s.tree.DownNames(), leaf, dst, path)
 		taken := map[topology.Link]bool{}
 		expect.True(t, s.arrives(s.tree, leaf, dst, path, taken), "%s does not arrive", where)
-		expect.False(t, leaf != other && path >= 0 && s.tree.PathAlive(leaf, other, path) && !maps.Equal(taken, passes(s.tree, leaf, other, path)),
+		expect.False(t, leaf != other && path >= 0 && s.tree.PathAlive(leaf, other, path) && !maps.Equal(taken, passes(s.tree.Wires, leaf, other, path)),
 			"%s, which is alive, takes %v", where, taken)
 	})
 }
@@ -113,7 +113,7 @@ func TestDetoursAreBalanced(t *testing.T) {
 	tree := topologytest.Without(t, topology.Options{Ports: 8, Leaves: 8}, topology.Link{Leaf: 2, Spine: 5})
 	up, down := make([]int, 8), make([]int, 8)
 	for l := range tree.Leaves() {
-		for _, r := range detours(tree, addresses{tree}, l) {
+		for _, r := range detours(&tree.Live, addresses{tree}, l) {
 			spine := int(r.Via[0]) - tree.Ports()
 			if l == 2 {
 				up[spine]++
@@ -153,7 +153,7 @@ func step(t *testing.T, now, next state) state {
 	dead := withDead(next.tree, append(next.tree.Dead(), now.tree.Dead()...))
 	for _, tree := range []*topology.Tree{dead, dead.Healthy()} {
 		var must [][3]int // what arrives before and after
-		flows(tree, func(leaf, dst, path int) {
+		flows(tree.Wires, func(leaf, dst, path int) {
 			if now.arrives(tree, leaf, dst, path, map[topology.Link]bool{}) && next.arrives(tree, leaf, dst, path, map[topology.Link]bool{}) {
 				must = append(must, [3]int{leaf, dst, path})
 			}

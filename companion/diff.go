@@ -63,7 +63,7 @@ func (r Route) Equal(o Route) bool {
 
 // Describe returns the difference in words, such as
 // "leaf0: 10.200.1.1/32 via spine0 should be via spine1".
-func (d difference) Describe(t *topology.Tree) string {
+func (d difference) Describe(t *topology.Live) string {
 	name := NodeName(t, d.Node)
 	switch {
 	case d.Have == nil:
@@ -75,7 +75,7 @@ func (d difference) Describe(t *topology.Tree) string {
 	return fmt.Sprintf("%s: %s should be %s", name, d.Have.describe(t, d.Node), should)
 }
 
-func (r Route) describe(t *topology.Tree, n Node) string {
+func (r Route) describe(t *topology.Live, n Node) string {
 	peers := lists.Map(r.Via, func(p Port) string { return PeerName(t, n, p) })
 	s := prefixName(r.Prefix) + " via " + strings.Join(peers, ",")
 	if r.Spray {

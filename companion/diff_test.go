@@ -32,7 +32,7 @@ func slowDiff(have, want Routes) map[string][2]*Route {
 	out := map[string][2]*Route{}
 	for at, both := range all {
 		if both[0] == nil || both[1] == nil || !reflect.DeepEqual(*both[0], *both[1]) {
-			out[NodeName(diffTree, at.n)+" "+at.p.String()] = both
+			out[NodeName(&diffTree.Live, at.n)+" "+at.p.String()] = both
 		}
 	}
 	return out
@@ -71,7 +71,7 @@ func TestDiff(t *testing.T) {
 			if r == nil {
 				r = d.Want
 			}
-			got[NodeName(diffTree, d.Node)+" "+r.Prefix.String()] = [2]*Route{d.Have, d.Want}
+			got[NodeName(&diffTree.Live, d.Node)+" "+r.Prefix.String()] = [2]*Route{d.Have, d.Want}
 		}
 		expect.MustTrue(t, reflect.DeepEqual(got, slow) && len(diff) == len(got), "got %v\nwant %v", got, slow)
 		expect.MustTrue(t, len(compare(have, have)) == 0, "a set differs from itself")
@@ -90,7 +90,7 @@ func TestDescribe(t *testing.T) {
 	have[5].Routes = append(slices.Clone(want[5].Routes), Route{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Via: []routing.Port{0}})
 	var got []string
 	for _, d := range compare(have, want) {
-		got = append(got, d.Describe(tree))
+		got = append(got, d.Describe(&tree.Live))
 	}
 	if expect := []string{
 		"leaf0: 10.1.0.0/16 via spine1 is missing",

@@ -19,7 +19,7 @@ type precomputed struct {
 	edits map[string]changes // by dead links
 }
 
-func (f *precomputed) lookup(t *topology.Tree) (changes, bool) {
+func (f *precomputed) lookup(t *topology.Live) (changes, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	e, ok := f.edits[deadKey(t)]
@@ -39,7 +39,7 @@ func (f *precomputed) work(stop func() bool) {
 		}
 		e := transition(t.Shape, f.from.routes, want)
 		f.mu.Lock()
-		f.edits[deadKey(t)] = e
+		f.edits[deadKey(&t.Live)] = e
 		f.mu.Unlock()
 	}
 }
@@ -65,7 +65,7 @@ func withDead(t *topology.Tree, dead []topology.Link) *topology.Tree {
 	return out
 }
 
-func deadKey(t *topology.Tree) string {
+func deadKey(t *topology.Live) string {
 	var key []byte
 	for _, l := range t.Dead() {
 		key = binary.AppendUvarint(key, uint64(t.LinkID(l)))

@@ -89,7 +89,7 @@ func (r *Router) Aid(ctx context.Context, t *topology.Tree) (changed int, err er
 	if r.have == nil || sameDead(t, r.have.tree) {
 		return r.restore(ctx, t)
 	}
-	edits, ok := r.next.lookup(t)
+	edits, ok := r.next.lookup(&t.Live)
 	if !ok {
 		want, err := r.rule.routes(t)
 		if err != nil {
@@ -167,7 +167,7 @@ func (r *Router) repair(ctx context.Context, want held) (changed int, err error)
 	if changed, err = r.write(ctx, transition(want.tree.Shape, have, want.routes)); err != nil {
 		return changed, err
 	}
-	more, err := install(ctx, r.target, want.tree, want.routes)
+	more, err := install(ctx, r.target, &want.tree.Live, want.routes)
 	if err != nil {
 		return changed + more, err
 	}

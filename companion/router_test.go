@@ -37,7 +37,7 @@ func (r routed) holds(t *testing.T, engine string, dead ...topology.Link) {
 	t.Helper()
 	want := around(t, withDead(r.plan.Tree, dead), engine)
 	if d := compare(r.read(want.routes.nodes()), want.routes); len(d) > 0 {
-		t.Errorf("%d routes differ from %s around %v, first: %s", len(d), engine, dead, d[0].Describe(want.tree))
+		t.Errorf("%d routes differ from %s around %v, first: %s", len(d), engine, dead, d[0].Describe(&want.tree.Live))
 	}
 }
 
@@ -138,7 +138,7 @@ func TestForesight(t *testing.T) {
 		all := neighbours(r.have.tree)
 		expect.Equal(t, len(all), r.plan.Tree.Leaves()*r.plan.Tree.Spines(), "neighbours")
 		for _, tree := range all {
-			edits, ok := r.next.lookup(tree)
+			edits, ok := r.next.lookup(&tree.Live)
 			expect.MustTrue(t, ok, "%v: not foreseen", tree.Dead())
 			want := expect.Value(r.rule.routes(tree))(t)
 			d := compare(edits.apply(r.have.routes), want)
@@ -146,7 +146,7 @@ func TestForesight(t *testing.T) {
 		}
 		r.aid(t, linkA, linkB)
 		quiet()
-		if _, ok := r.next.lookup(withDead(r.plan.Tree, []topology.Link{linkB})); !ok {
+		if _, ok := r.next.lookup(&withDead(r.plan.Tree, []topology.Link{linkB}).Live); !ok {
 			t.Error("nothing foreseen after the second aid")
 		}
 		cancel()

@@ -292,7 +292,7 @@ func (m *Machine) planned(e Planned) {
 func (m *Machine) looked(e Looked) {
 	m.looking = false
 	slices.SortFunc(e.Dead, topology.Link.Compare)
-	if e.Err == nil && !slices.Equal(e.Dead, m.links.heard()) && disjoint(m.links.without(e.Dead)) == "" {
+	if e.Err == nil && !slices.Equal(e.Dead, m.links.heard()) && disjoint(&m.links.without(e.Dead).Live) == "" {
 		m.cur.endAt = max(m.cur.endAt, m.now+parted)
 		return
 	}

@@ -342,7 +342,7 @@ func TestDisjointIsNamed(t *testing.T) {
 	for leaf := range 20 {
 		dead = append(dead, topology.Link{Leaf: leaf})
 	}
-	got := disjoint(topologytest.Without(t, topology.Options{Ports: 1, Leaves: 20}, dead...))
+	got := disjoint(&topologytest.Without(t, topology.Options{Ports: 1, Leaves: 20}, dead...).Live)
 	if want := "no path between leaf0 (server0) and leaf1 (server1) or "; !strings.HasPrefix(got, want) {
 		t.Errorf("%s, want %s…", got, want)
 	}

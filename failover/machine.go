@@ -226,7 +226,7 @@ func (m *Machine) renew() {
 		return
 	}
 	m.supersede()
-	apart := disjoint(m.links.without(dead))
+	apart := disjoint(&m.links.without(dead).Live)
 	m.records = append(m.records, Record{
 		ID: len(m.records) + 1, Down: topology.Minus(dead, m.cur.dead), Up: topology.Minus(m.cur.dead, dead), Dead: dead, Held: held,
 		Seen: m.now, Disjoint: apart,
@@ -404,7 +404,7 @@ func (l *links) without(dead []topology.Link) *topology.Tree {
 
 // disjoint names the servers of a tree that cannot reach each other, and the dead links that cause
 // it; it is empty if all can.
-func disjoint(t *topology.Tree) string {
+func disjoint(t *topology.Live) string {
 	if t.Connected() == nil {
 		return ""
 	}

@@ -139,7 +139,7 @@ func (w *world) aidedNow() {
 	if !w.good() || len(topology.Minus(w.truth(), w.routes.dead)) > 0 {
 		w.fault("routes %+v, dead are %v, and nobody writes", w.routes, w.truth())
 	}
-	if w.routes.kind == aided && disjoint(w.m.links.without(w.routes.dead)) != "" && disjoint(w.m.links.without(w.truth())) == "" {
+	if w.routes.kind == aided && disjoint(&w.m.links.without(w.routes.dead).Live) != "" && disjoint(&w.m.links.without(w.truth()).Live) == "" {
 		w.fault("routes %+v, dead are only %v", w.routes, w.truth())
 	}
 }
@@ -224,7 +224,7 @@ func (w *world) begin(a Action) {
 		w.update(a.ID, err)
 	case Look:
 		w.in(3*ms, func() {
-			w.apart = err != nil || disjoint(w.m.links.without(w.truth())) != ""
+			w.apart = err != nil || disjoint(&w.m.links.without(w.truth()).Live) != ""
 			w.handle(Looked{w.truth(), err})
 		})
 	case Stop:

@@ -10,7 +10,7 @@ import (
 )
 
 // Asks is the question that a plan of a tree answers.
-func Asks(t *topology.Tree) answer.Question {
+func Asks(t *topology.Live) answer.Question {
 	if dead, _ := t.Damage(); dead > 0 {
 		return answer.Without.About(show.Plural(dead, "dead link", "dead links"))
 	}

@@ -36,5 +36,5 @@ func (p *Plan) on(t *topology.Tree, paths bool) (*scheduler.Schedule, error) {
 		return nil, fmt.Errorf("the schedule of the file is for %s with %d servers, and the network is %s with %d: both need the same servers with the same roles, spines and cables",
 			p.Tree.Notation(), p.Tree.Servers(), t.Notation(), t.Servers())
 	}
-	return scheduler.FromMessages(p.Schedule.Name, t, paths && p.Pinned(), p.Schedule.All()), nil
+	return scheduler.FromMessages(p.Schedule.Name, t.Wires, paths && p.Pinned(), p.Schedule.All()), nil
 }

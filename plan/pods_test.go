@@ -40,7 +40,7 @@ func threeLevels(t testing.TB) *plan.Plan {
 			}
 		}
 	}
-	s := scheduler.FromMessages("by-hand", pods, true, slices.Values(ms))
+	s := scheduler.FromMessages("by-hand", pods.Wires, true, slices.Values(ms))
 	return &plan.Plan{Tree: pods, Schedule: s, Routing: routing.Pinned, Bound: scheduler.Bound{Phases: 7, Kind: scheduler.KindServer}}
 }
 

@@ -78,7 +78,7 @@ func restore(f *judge.File, x routing.Engines) (*Plan, error) {
 			show.OrNone(PairNames(stated)), show.OrNone(PairNames(p.Unreachable)))
 	}
 	ms := messagesOf(p, f)
-	p.Schedule = scheduler.FromMessages(f.Schedule, p.Tree, p.Pinned(), ms)
+	p.Schedule = scheduler.FromMessages(f.Schedule, p.Tree.Wires, p.Pinned(), ms)
 	if err := p.route(x); err != nil {
 		return nil, err
 	}

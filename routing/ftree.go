@@ -5,7 +5,7 @@ import "evbench/topology"
 // ftree is what OpenSM's ftree (site/engines/opensm) comes to with the spines as roots: the routes to the
 // servers of a leaf take its live spines in turn, in the order in which a search from the first leaf with
 // servers finds them, and a leaf that has lost the spine whose turn it is takes the next that it has.
-func ftree(t *topology.Tree, ways []int32) {
+func ftree(t *topology.Live, ways []int32) {
 	found := search(t)
 	live := make([]int32, 0, len(found))
 	for b := range t.Leaves() {
@@ -30,7 +30,7 @@ func ftree(t *topology.Tree, ways []int32) {
 }
 
 // search returns the spines breadth first from the first leaf with servers.
-func search(t *topology.Tree) []int32 {
+func search(t *topology.Live) []int32 {
 	var spines []int32
 	leaves := make([]int, 0, t.Leaves())
 	foundLeaf, foundSpine := make([]bool, t.Leaves()), make([]bool, t.Spines())

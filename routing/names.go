@@ -34,7 +34,7 @@ func (x Engines) Names() []string {
 // Tables returns the tables of an engine for a tree, by its name: of TreeTables, or one handed in. Of ftree it takes the
 // closed form where there is one, which also serves trees too large for InfiniBand.
 func (x Engines) Tables(t *topology.Tree, name string, partial bool) (*Tables, error) {
-	if (name != Ftree || Closed(t, name)) && slices.Contains(TreeEngines(), name) {
+	if (name != Ftree || Closed(&t.Live, name)) && slices.Contains(TreeEngines(), name) {
 		return TreeTables(t, name)
 	}
 	for _, e := range x {

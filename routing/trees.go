@@ -63,7 +63,7 @@ func TreeTables(t *topology.Tree, engine string) (*Tables, error) {
 	if !slices.Contains(TreeEngines(), engine) {
 		return nil, fmt.Errorf("routing %q: no such engine; %s", engine, show.Choices(engine, TreeEngines()))
 	}
-	if engine == Ftree && !Closed(t, engine) {
+	if engine == Ftree && !Closed(&t.Live, engine) {
 		return nil, fmt.Errorf("routing %s on %s: no closed form", engine, t.Notation())
 	}
 	tables := NewTables(engine, t)
@@ -75,7 +75,7 @@ func TreeTables(t *topology.Tree, engine string) (*Tables, error) {
 	var ways []int32
 	if engine == Ftree {
 		ways = make([]int32, t.Leaves()*t.Servers())
-		ftree(t, ways)
+		ftree(&t.Live, ways)
 	}
 	choice := make([]int32, t.Servers())
 	for f := range fans(t) {
@@ -102,7 +102,7 @@ func TreeTables(t *topology.Tree, engine string) (*Tables, error) {
 
 // Closed reports whether LeafWays knows the ways of an engine on a tree: of minhop and spread on any tree, of ftree on
 // two levels with single cables where all servers reach each other.
-func Closed(t *topology.Tree, engine string) bool {
+func Closed(t *topology.Live, engine string) bool {
 	return engine == MinHop || engine == Spread || engine == Ftree && t.Plain() && t.Connected() == nil
 }
 
@@ -111,7 +111,7 @@ func Closed(t *topology.Tree, engine string) bool {
 // failures have no time for.
 func LeafWays(t *topology.Tree, engine string, ways []int32) {
 	if engine == Ftree {
-		ftree(t, ways)
+		ftree(&t.Live, ways)
 		return
 	}
 	for f := range fans(t) {

@@ -44,7 +44,7 @@ func TestGoldenTables(t *testing.T) {
 
 // naive is the definition of the engines, read aloud: no counters kept, no
 // loops shared with the package.
-func naive(tr *topology.Tree, engine string, leaf, dst int) int {
+func naive(tr *topology.Live, engine string, leaf, dst int) int {
 	spineOf := map[int]int{}
 	used := func(k int) (n int) {
 		for _, s := range spineOf {
@@ -112,7 +112,7 @@ func TestEnginesAgainstDefinition(t *testing.T) {
 						continue
 					}
 					got, ok := tables.PathOf(tr.First(leaf), dst)
-					if want := naive(tr, engine, leaf, dst); !ok || got != want {
+					if want := naive(&tr.Live, engine, leaf, dst); !ok || got != want {
 						t.Fatalf("%s on %s down %v: leaf%d to rank %d: spine %d, %v; want %d",
 							engine, tr.Notation(), tr.DownNames(), leaf, dst, got, ok, want)
 					}

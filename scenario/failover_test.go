@@ -85,7 +85,7 @@ func TestFlapping(t *testing.T) {
 			"failure %d: %+v, want it at %s", i, f, at)
 	}
 	expect.Equal(t, c.Name, "linear-shift minhop 5*leaf0-spine0@1s+spine1@9s", "name")
-	expect.Equal(t, c.FailureTexts(s.Tree), []string{"leaf0-spine0 at 1s for 300ms every 1.5s, 5 times", "spine1 at 9s"}, "in results")
+	expect.Equal(t, c.FailureTexts(&s.Tree.Live), []string{"leaf0-spine0 at 1s for 300ms every 1.5s, 5 times", "spine1 at 9s"}, "in results")
 }
 
 func TestOverrideFabricOfFailover(t *testing.T) {

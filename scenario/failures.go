@@ -22,7 +22,7 @@ func (d *document) failures(at field, seed uint64, s *Scenario, c *Case) {
 		links, down, ok := []topology.Link(nil), "", true
 		switch {
 		case !f.Group():
-			links, down, ok = d.named(f, view)
+			links, down, ok = d.named(f, &view.Live)
 		case f.Has("random"):
 			links, down, ok = d.random(f, view, seed)
 		case f.Has("server"):
@@ -62,7 +62,7 @@ func without(view *topology.Tree, links []topology.Link) *topology.Tree {
 	return v
 }
 
-func (d *document) named(f field, view *topology.Tree) ([]topology.Link, string, bool) {
+func (d *document) named(f field, view *topology.Live) ([]topology.Link, string, bool) {
 	name := ""
 	if !d.scalar(f, word(&name)) {
 		return nil, "", false

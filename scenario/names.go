@@ -120,7 +120,7 @@ func (t Timed) String() string {
 
 // FailureTexts lists in the words of results the links dead from the start of the case and the
 // failures during it. It is never nil.
-func (c Case) FailureTexts(t *topology.Tree) []string {
+func (c Case) FailureTexts(t *topology.Live) []string {
 	if len(c.Failures) == 0 && len(c.Down) > 0 { // no tree
 		return slices.Clone(c.Down)
 	}

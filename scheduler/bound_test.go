@@ -11,18 +11,18 @@ import (
 
 // proven returns what the witness of a bound proves, straight from its definition.
 // Servers that cannot reach each other have no messages.
-func proven(t *topology.Tree, b scheduler.Bound) int {
+func proven(t *topology.Live, b scheduler.Bound) int {
 	switch b.Kind {
 	case scheduler.KindServer:
 		most := 0
 		for l := range t.Leaves() {
 			if t.ServersOn(l) > 0 {
-				most = max(most, t.ServersOn(l)-1+servers(t, met(t, l)))
+				most = max(most, t.ServersOn(l)-1+servers(t.Shape, met(t, l)))
 			}
 		}
 		return most
 	case scheduler.KindLeaf:
-		return quotient(t.ServersOn(b.At)*servers(t, met(t, b.At)), len(t.AliveSpines(b.At)))
+		return quotient(t.ServersOn(b.At)*servers(t.Shape, met(t, b.At)), len(t.AliveSpines(b.At)))
 	case scheduler.KindHall:
 		return needs(t, b.At, b.Subset)
 	}
@@ -64,7 +64,7 @@ func proven(t *topology.Tree, b scheduler.Bound) int {
 }
 
 // met returns the other leaves that a leaf exchanges messages with.
-func met(t *topology.Tree, leaf int) []int {
+func met(t *topology.Live, leaf int) []int {
 	var out []int
 	for l := range t.Leaves() {
 		if l != leaf && t.ServersOn(leaf) > 0 && t.ServersOn(l) > 0 && len(t.CommonSpines(leaf, l)) > 0 {
@@ -75,7 +75,7 @@ func met(t *topology.Tree, leaf int) []int {
 }
 
 // servers returns how many are on some leaves.
-func servers(t *topology.Tree, leaves []int) int {
+func servers(t *topology.Shape, leaves []int) int {
 	n := 0
 	for _, l := range leaves {
 		n += t.ServersOn(l)
@@ -84,14 +84,14 @@ func servers(t *topology.Tree, leaves []int) int {
 }
 
 // needs returns how many phases the messages between a leaf and a set of leaves need.
-func needs(t *topology.Tree, leaf int, set []int) int {
+func needs(t *topology.Live, leaf int, set []int) int {
 	spines := make(map[int]bool)
 	for _, l := range set {
 		for _, k := range t.CommonSpines(leaf, l) {
 			spines[k] = true
 		}
 	}
-	return quotient(t.ServersOn(leaf)*servers(t, set), len(spines))
+	return quotient(t.ServersOn(leaf)*servers(t.Shape, set), len(spines))
 }
 
 // quotient returns a/b, rounded up.
@@ -101,9 +101,9 @@ func quotient(a, b int) int { return (a + b - 1) / b }
 func reached(t *testing.T, tr *topology.Tree, seed uint64) {
 	t.Helper()
 	b := scheduler.LowerBound(tr, scheduler.Options{})
-	if gap := scheduler.Gap(tr); gap != 0 || proven(tr, b) != b.Phases {
+	if gap := scheduler.Gap(tr); gap != 0 || proven(&tr.Live, b) != b.Phases {
 		t.Errorf("%s with %d spines, seed %d: bound %d by %v, which proves %d, and %d phases more needed",
-			tr.Notation(), tr.Spines(), seed, b.Phases, b, proven(tr, b), gap)
+			tr.Notation(), tr.Spines(), seed, b.Phases, b, proven(&tr.Live, b), gap)
 	}
 }
 
@@ -175,13 +175,13 @@ func TestHall(t *testing.T) {
 		}
 		want, whole := 0, 0
 		for l := range tr.Leaves() {
-			want = max(want, slowHall(tr, l))
-			if others := met(tr, l); len(others) > 0 {
-				whole = max(whole, needs(tr, l, others))
+			want = max(want, slowHall(&tr.Live, l))
+			if others := met(&tr.Live, l); len(others) > 0 {
+				whole = max(whole, needs(&tr.Live, l, others))
 			}
 		}
 		b := scheduler.Hall(tr, 0)
-		expect.MustFalse(t, b.Phases != want || want > 0 && (b.Kind != scheduler.KindHall || needs(tr, b.At, b.Subset) != want),
+		expect.MustFalse(t, b.Phases != want || want > 0 && (b.Kind != scheduler.KindHall || needs(&tr.Live, b.At, b.Subset) != want),
 			"%s, fill %v, down %v: bound %d by %v with %v, want %d", tr.Notation(), tr.Fill(), tr.DownNames(), b.Phases, b, b.Subset, want)
 		if b := scheduler.Hall(tr, want); b.Phases != want || b.Kind != "" {
 			t.Fatalf("%s: %d by %v replaces a bound of %d", tr.Notation(), b.Phases, b, want)
@@ -194,7 +194,7 @@ func TestHall(t *testing.T) {
 }
 
 // slowHall tries all sets of leaves.
-func slowHall(t *topology.Tree, leaf int) int {
+func slowHall(t *topology.Live, leaf int) int {
 	others, best := met(t, leaf), 0
 	for bits := 1; bits < 1<<len(others); bits++ {
 		var set []int

@@ -34,7 +34,7 @@ func wrong(t *topology.Tree, s *scheduler.Schedule) error {
 		}
 		met[m.Src*n+m.Dst], before = true, m
 		a, b := leaf[m.Src], leaf[m.Dst]
-		if err := wrongPath(t, s.Pinned, m, a, b); err != nil {
+		if err := wrongPath(&t.Live, s.Pinned, m, a, b); err != nil {
 			return err
 		}
 		wires = append(wires[:0], t.FromServer(m.Src), t.ToServer(m.Dst))
@@ -56,7 +56,7 @@ func wrong(t *topology.Tree, s *scheduler.Schedule) error {
 }
 
 // wrongPath returns what is wrong with the spine and the top switch of a message from leaf a to leaf b.
-func wrongPath(t *topology.Tree, pinned bool, m scheduler.Message, a, b int) error {
+func wrongPath(t *topology.Live, pinned bool, m scheduler.Message, a, b int) error {
 	switch {
 	case !pinned || a == b:
 		if m.Spine != scheduler.None || m.Top != scheduler.None {

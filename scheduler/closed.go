@@ -30,7 +30,7 @@ import (
 // two edge colourings, as FORS does.
 func ForsClosed(t *topology.Tree, o Options) (*Schedule, error) {
 	const name = schedules.FORSClosed
-	live, err := uniform(t)
+	live, err := uniform(&t.Live)
 	if err != nil {
 		return nil, fmt.Errorf("schedule %s: %w", name, err)
 	}

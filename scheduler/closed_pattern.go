@@ -82,7 +82,7 @@ func (p *pattern) check(t *topology.Tree) error {
 // uniform returns the spines that are alive at every leaf of a full tree on which failures cost
 // every leaf alike: without each spine that any failure touches, the servers of a leaf keep at
 // least the bandwidth of the worst leaf (thesis 6.2). Otherwise the error says why not.
-func uniform(t *topology.Tree) ([]int, error) {
+func uniform(t *topology.Live) ([]int, error) {
 	if err := t.Connected(); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func uniform(t *topology.Tree) ([]int, error) {
 }
 
 // untouched returns the spines without a dead link, and the fewest live links of a leaf.
-func untouched(t *topology.Tree) (live []int, least int) {
+func untouched(t *topology.Live) (live []int, least int) {
 	dead := make([]int, t.Spines()) // links lost, by spine
 	least = t.Spines()
 	for l := range t.Leaves() {

@@ -74,7 +74,7 @@ func leaves(list []scheduler.Message, m0 int) []scheduler.Message {
 }
 
 // touchless returns the spines that no failure touches.
-func touchless(tr *topology.Tree) []int {
+func touchless(tr *topology.Live) []int {
 	out := tr.AliveSpines(0)
 	for l := range tr.Leaves() {
 		out = slices.DeleteFunc(out, func(k int) bool { return !tr.Alive(l, k) })
@@ -96,7 +96,7 @@ func TestForsClosed(t *testing.T) {
 						continue
 					}
 					tr := uniformTree(t, topology.Options{Ports: m0, Leaves: m1, Spines: spines}, f, uint64(m1))
-					closed(t, tr, touchless(tr))
+					closed(t, tr, touchless(&tr.Live))
 				}
 			}
 		}
@@ -109,7 +109,7 @@ func TestForsClosedSweep(t *testing.T) {
 	t.Parallel()
 	cases, alone := 0, 0
 	shapes(t, expect.Samples(24, 15), func(tr *topology.Tree, m0, m1, f int) {
-		hops, phases, within := scheduler.Stair(tr)
+		hops, phases, within := scheduler.Stair(&tr.Live)
 		cases++
 		want := f == 0 || f > m0/m1
 		expect.MustTrue(t, within == want, "%s, f=%d: all in closed form: %v, want %v", tr.Notation(), f, within, want)
@@ -164,12 +164,12 @@ func TestForsClosedLarge(t *testing.T) {
 	t.Parallel()
 	for _, f := range []int{0, 1, 3, 19, 2, 10}[:expect.Samples(6, 4)] {
 		tr := uniformTree(t, topology.Options{Ports: 20, Leaves: 18}, f, 1)
-		closed(t, tr, touchless(tr))
+		closed(t, tr, touchless(&tr.Live))
 	}
 	for _, o := range []topology.Options{{Ports: 36, Leaves: 12}, {Ports: 7, Leaves: 64}} {
 		for _, f := range []int{4, 1}[:expect.Samples(2, 1)] {
 			tr := uniformTree(t, o, f, 2)
-			closed(t, tr, touchless(tr))
+			closed(t, tr, touchless(&tr.Live))
 		}
 	}
 }
@@ -197,5 +197,5 @@ func TestForsClosedDoesNotApply(t *testing.T) {
 		}
 	}
 	spare := tree(t, topology.Options{Ports: 4, Leaves: 4, Spines: 6}, diagonal(0, 1)...)
-	closed(t, spare, touchless(spare)) // touched spines may be left out where there are enough
+	closed(t, spare, touchless(&spare.Live)) // touched spines may be left out where there are enough
 }

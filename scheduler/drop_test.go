@@ -55,7 +55,7 @@ func dropped(t *testing.T, tr *topology.Tree) {
 	t.Helper()
 	for _, name := range schedules.Names() {
 		s, b, err := scheduler.ByName(name, tr, dropping)
-		if silent(tr) {
+		if silent(&tr.Live) {
 			if want := "no two servers can reach each other: there is no message to plan"; !picky(name) && (err == nil || err.Error() != want) {
 				t.Fatalf("%s, fill %v, down %v: %s: error %v, want %s", tr.Notation(), tr.Fill(), tr.DownNames(), name, err, want)
 			}
@@ -66,9 +66,9 @@ func dropped(t *testing.T, tr *topology.Tree) {
 		}
 		expect.Must(t, err)
 		passes(t, tr, s)
-		if b.Phases > s.Phases && name == "fors" || proven(tr, b) != b.Phases {
+		if b.Phases > s.Phases && name == "fors" || proven(&tr.Live, b) != b.Phases {
 			t.Fatalf("%s, fill %v, down %v: %s: %d phases, bound %d by %v, which proves %d",
-				tr.Notation(), tr.Fill(), tr.DownNames(), name, s.Phases, b.Phases, b, proven(tr, b))
+				tr.Notation(), tr.Fill(), tr.DownNames(), name, s.Phases, b.Phases, b, proven(&tr.Live, b))
 		}
 		if name == "fors" {
 			plan(t, tr, dropping)
@@ -78,7 +78,7 @@ func dropped(t *testing.T, tr *topology.Tree) {
 }
 
 // silent reports whether no two servers can reach each other.
-func silent(t *topology.Tree) bool {
+func silent(t *topology.Live) bool {
 	for l := range t.Leaves() {
 		if t.ServersOn(l) > 1 || len(met(t, l)) > 0 {
 			return false

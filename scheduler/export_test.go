@@ -66,7 +66,7 @@ func Judged(t *topology.Tree, fit bool) (wrong bool, conflicts, added int) {
 	if _, wrong = p.offence(); wrong {
 		return wrong, 0, 0
 	}
-	if conflicts, _ = p.conflicts(t); conflicts > 0 {
+	if conflicts, _ = p.conflicts(&t.Live); conflicts > 0 {
 		return false, conflicts, 0
 	}
 	between := p.phases
@@ -78,7 +78,7 @@ func Judged(t *topology.Tree, fit bool) (wrong bool, conflicts, added int) {
 
 // Stair returns the messages of a leaf in closed form, the phases they take, and
 // whether those within the leaf are among them.
-func Stair(t *topology.Tree) (hops iter.Seq[Hop], phases int, within bool) {
+func Stair(t *topology.Live) (hops iter.Seq[Hop], phases int, within bool) {
 	live, err := uniform(t)
 	if err != nil {
 		panic(err)

@@ -30,7 +30,7 @@ func LinearShift(t *topology.Tree) *Schedule {
 // to position (s+p+1) mod M0·M1, if a server is there. So spine = position mod M0, and OpenSM's
 // ftree, stay free of contention with any fill, as thesis 4.2.2 says of 326 servers on 360 ports.
 // Phases without a message are left out: at most M0·M1-1. O(S²).
-func LinearShiftPorts(t *topology.Tree) *Schedule {
+func LinearShiftPorts(t *topology.Shape) *Schedule {
 	at, ports := t.Positions(), t.Ports()*t.Leaves()
 	table := slots.Met(len(at), ports-1, func(src, dst int) int { return (at[dst] - at[src] - 1 + ports) % ports })
 	table.DropEmpty()
@@ -72,7 +72,7 @@ func below2(n int) int {
 // opposite order. In each phase at most M0-⌊M0/(M1·M2)⌋ messages leave a leaf, and M0·M1-⌊M0·M1/M2⌋
 // a pod, but each phase needs new spines. Messages of absent servers are dropped, and so are phases
 // without a message: at most M0·M1·M2. O((M0·M1·M2)²) at most.
-func BandwidthOptimal(t *topology.Tree) *Schedule {
+func BandwidthOptimal(t *topology.Shape) *Schedule {
 	at, ports := t.Positions(), t.Ports()*t.Leaves()
 	levels := []int{t.Ports(), t.PodLeaves(), t.Pods()}[:t.Levels()]
 	// Solved for p: the digit of p at place F_k is the digit of dst at its place, less the digit of

@@ -29,7 +29,7 @@ func optimal(t *testing.T, tr *topology.Tree, s *scheduler.Schedule, levels []in
 	t.Helper()
 	var phases []int // those of the formula that hold a message
 	for p := range tr.Ports() * tr.Leaves() {
-		if slices.ContainsFunc(ranks(tr), func(r int) bool {
+		if slices.ContainsFunc(ranks(tr.Shape), func(r int) bool {
 			d, here := tr.Rank(levelled(levels, tr.Position(r), p))
 			return here && d != r
 		}) {
@@ -48,7 +48,7 @@ func optimal(t *testing.T, tr *topology.Tree, s *scheduler.Schedule, levels []in
 	})
 }
 
-func ranks(tr *topology.Tree) []int {
+func ranks(tr *topology.Shape) []int {
 	out := make([]int, tr.Servers())
 	for r := range out {
 		out[r] = r
@@ -82,7 +82,7 @@ func TestBandwidthOptimalLevels(t *testing.T) {
 			return
 		}
 		tr, levels := tree(t, topology.Options{Ports: m0, Leaves: m1 * m2, Pods: m2}), []int{m0, m1, m2}
-		s := scheduler.BandwidthOptimal(tr)
+		s := scheduler.BandwidthOptimal(tr.Shape)
 		optimal(t, tr, s, levels)
 		for _, subtree := range []int{m0, m0 * m1} {
 			got, want := leavers(s, subtree), subtree-subtree*subtree/n
@@ -112,7 +112,7 @@ func TestBandwidthOptimalPods(t *testing.T) {
 		t.Run(fmt.Sprint(o), func(t *testing.T) {
 			p := expect.Value(topology.New(o))(t)
 			levels := []int{o.Ports, o.Leaves / o.Pods, o.Pods}
-			optimal(t, p, scheduler.BandwidthOptimal(p), levels)
+			optimal(t, p, scheduler.BandwidthOptimal(p.Shape), levels)
 		})
 	}
 }
@@ -121,10 +121,10 @@ func TestBandwidthOptimalPods(t *testing.T) {
 // nothing.
 func TestBandwidthOptimalTwoLevels(t *testing.T) {
 	options := topology.Options{Ports: 6, Leaves: 4}
-	want := scheduler.BandwidthOptimal(tree(t, options))
+	want := scheduler.BandwidthOptimal(tree(t, options).Shape)
 	for _, options.Pods = range []int{1, 4} {
 		p := expect.Value(topology.New(options))(t)
-		expect.True(t, slices.Equal(slices.Collect(scheduler.BandwidthOptimal(p).All()), slices.Collect(want.All())),
+		expect.True(t, slices.Equal(slices.Collect(scheduler.BandwidthOptimal(p.Shape).All()), slices.Collect(want.All())),
 			"%s: not the schedule of two levels", p.Notation())
 	}
 }

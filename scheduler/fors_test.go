@@ -62,9 +62,9 @@ func plan(t testing.TB, tr *topology.Tree, o scheduler.Options) (*scheduler.Sche
 	s, b, err := scheduler.FORS(tr, o)
 	expect.Must(t, err)
 	passes(t, tr, s)
-	if s.Phases != b.Phases || proven(tr, b) != b.Phases {
+	if s.Phases != b.Phases || proven(&tr.Live, b) != b.Phases {
 		t.Fatalf("%s, fill %v, %d spines, down %v: %d phases, bound %d by %v, which proves %d",
-			tr.Notation(), tr.Fill(), tr.Spines(), tr.DownNames(), s.Phases, b.Phases, b, proven(tr, b))
+			tr.Notation(), tr.Fill(), tr.Spines(), tr.DownNames(), s.Phases, b.Phases, b, proven(&tr.Live, b))
 	}
 	return s, b
 }

@@ -36,7 +36,7 @@ func TestFromMessagesRestores(t *testing.T) {
 				}
 				shuffled := slices.Clone(ms)
 				rng.Shuffle(len(ms), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-				again := scheduler.FromMessages(name, tr, s.Pinned, slices.Values(shuffled))
+				again := scheduler.FromMessages(name, tr.Wires, s.Pinned, slices.Values(shuffled))
 				passes(t, tr, again)
 				expect.MustFalse(t, again.Name != name || again.Phases != s.Phases || again.Pinned != s.Pinned || !slices.Equal(slices.Collect(again.All()), ms),
 					"%s on %s: another schedule comes back", name, tr.Notation())
@@ -62,9 +62,9 @@ func TestFromMessagesWithAbsentPairs(t *testing.T) {
 			ms = append(ms, m)
 		}
 	}
-	s := scheduler.FromMessages("x", tr, true, slices.Values(ms))
+	s := scheduler.FromMessages("x", tr.Wires, true, slices.Values(ms))
 	expect.True(t, !s.Meets(0, 2) && !s.Meets(3, 1) && s.Meets(0, 4) && slices.Equal(slices.Collect(s.All()), ms), "other pairs meet than were given")
-	open := scheduler.FromMessages("x", tr, false, slices.Values(ms))
+	open := scheduler.FromMessages("x", tr.Wires, false, slices.Values(ms))
 	p, k := open.At(0, 4)
 	expect.True(t, !open.Pinned && p >= 0 && k == scheduler.None, "a schedule that is not pinned: phase %d, spine %d", p, k)
 }
@@ -95,7 +95,7 @@ func apart(t *testing.T, p *topology.Tree) []scheduler.Message {
 func TestFromMessagesThreeLevels(t *testing.T) {
 	p := expect.Value(topology.New(topology.Options{Ports: 2, Leaves: 4, Pods: 2}))(t)
 	ms := apart(t, p)
-	s := scheduler.FromMessages("apart", p, true, slices.Values(ms))
+	s := scheduler.FromMessages("apart", p.Wires, true, slices.Values(ms))
 	if !s.Pinned || s.Top(0, 7) != 1 || s.Top(0, 2) != scheduler.None || !slices.Equal(slices.Collect(s.All()), ms) {
 		t.Errorf("another schedule comes back: pinned %v, top %d, %d", s.Pinned, s.Top(0, 7), s.Top(0, 2))
 	}

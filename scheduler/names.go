@@ -38,11 +38,11 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 	case name == schedules.LinearShift:
 		s = LinearShift(t)
 	case name == schedules.LinearShiftPorts:
-		s = LinearShiftPorts(t)
+		s = LinearShiftPorts(t.Shape)
 	case name == schedules.XOR:
 		s, err = XOR(t.Shape)
 	case name == schedules.BandwidthOptimal:
-		s = BandwidthOptimal(t)
+		s = BandwidthOptimal(t.Shape)
 	case name == schedules.FORS:
 		return FORS(t, o)
 	case name == schedules.FORSClosed:

@@ -15,7 +15,7 @@ import (
 
 // mostSpines counts, message by message, the most spines that one leaf uses
 // towards one server. Trees of tests have at most 64 spines.
-func mostSpines(tr *topology.Tree, s *scheduler.Schedule) int {
+func mostSpines(tr *topology.Shape, s *scheduler.Schedule) int {
 	spines := make([]uint64, tr.Leaves()*tr.Servers())
 	most := 0
 	for m := range s.All() {
@@ -42,7 +42,7 @@ func few(t testing.TB, tr *topology.Tree, objective schedules.Objective) (result
 	} else {
 		passes(t, tr, s)
 	}
-	return result{s.Phases, mostSpines(tr, s)}, b
+	return result{s.Phases, mostSpines(tr.Shape, s)}, b
 }
 
 // failures returns f dead links of each of leaves 0, 5 and 11, to other spines.
@@ -144,7 +144,7 @@ func TestPathsDrop(t *testing.T) {
 	apart := 0
 	for i := range 600 {
 		tr := brokenTree(rng, 1+rng.IntN(7), 1+rng.IntN(7), i%3, 1)
-		if tr == nil || silent(tr) {
+		if tr == nil || silent(&tr.Live) {
 			continue
 		}
 		if tr.Connected() != nil {
@@ -170,7 +170,7 @@ func objectives(t *testing.T, tr *topology.Tree) {
 
 // leastLoad tries every choice of one spine for each leaf and server of another
 // leaf, and returns the least possible load of the fullest link.
-func leastLoad(tr *topology.Tree) int {
+func leastLoad(tr *topology.Live) int {
 	load := make([]int, tr.AllWires())
 	best := tr.Servers() * tr.Servers()
 	var place func(leaf, dst int)
@@ -225,7 +225,7 @@ func TestPathsExhaustive(t *testing.T) {
 				continue
 			}
 			got, _ := few(t, tr, schedules.FewestPaths)
-			least := max(tr.Servers()-1, leastLoad(tr))
+			least := max(tr.Servers()-1, leastLoad(&tr.Live))
 			expect.False(t, got.most > 1 || got.phases < least,
 				"%s, fill %v, down %v: %v, and %d phases are the least", tr.Notation(), tr.Fill(), tr.DownNames(), got, least)
 			if got.phases > least {

@@ -52,7 +52,7 @@ func Pin(s *Schedule, t *topology.Tree, o Options) (*Schedule, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.GiveCables(t)
+	out.GiveCables(&t.Live)
 	return newSchedule(s.Name, out, true), nil
 }
 

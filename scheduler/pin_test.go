@@ -39,7 +39,7 @@ func pin(t testing.TB, tr *topology.Tree, s *scheduler.Schedule, o scheduler.Opt
 // bases returns the unpinned schedules of a tree.
 func bases(t testing.TB, tr *topology.Tree) []*scheduler.Schedule {
 	t.Helper()
-	out := []*scheduler.Schedule{scheduler.LinearShift(tr), scheduler.BandwidthOptimal(tr)}
+	out := []*scheduler.Schedule{scheduler.LinearShift(tr), scheduler.BandwidthOptimal(tr.Shape)}
 	if s, err := scheduler.XOR(tr.Shape); err == nil {
 		out = append(out, s)
 	}
@@ -84,12 +84,12 @@ func TestPinLarge(t *testing.T) {
 			}
 		}
 	}
-	pin(t, tree(t, o, topology.Link{Leaf: 7, Spine: 3}), scheduler.BandwidthOptimal(tree(t, o)), scheduler.Options{})
+	pin(t, tree(t, o, topology.Link{Leaf: 7, Spine: 3}), scheduler.BandwidthOptimal(tree(t, o).Shape), scheduler.Options{})
 }
 
 // routable reports whether the messages of a phase, as pairs of leaves, can have
 // spines, by trying all.
-func routable(tr *topology.Tree, messages [][2]int) bool {
+func routable(tr *topology.Live, messages [][2]int) bool {
 	used := make(map[[2]int]bool)
 	var try func(i int) bool
 	try = func(i int) bool {
@@ -114,7 +114,7 @@ func routable(tr *topology.Tree, messages [][2]int) bool {
 }
 
 // firstUnroutable returns the first phase that is not routable, or -1.
-func firstUnroutable(tr *topology.Tree, s *scheduler.Schedule) int {
+func firstUnroutable(tr *topology.Live, s *scheduler.Schedule) int {
 	phases := make([][][2]int, s.Phases)
 	for m := range s.All() {
 		if a, b := tr.Leaf(m.Src), tr.Leaf(m.Dst); a != b {
@@ -135,7 +135,7 @@ func TestPinRefuses(t *testing.T) {
 			continue
 		}
 		for _, s := range bases(t, tr) {
-			want := firstUnroutable(tr, s)
+			want := firstUnroutable(&tr.Live, s)
 			if want < 0 {
 				pin(t, tr, s, scheduler.Options{Seed: uint64(i)})
 				continue

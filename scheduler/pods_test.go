@@ -78,7 +78,7 @@ func planPods(t testing.TB, p *topology.Tree, o scheduler.Options) (*scheduler.S
 		t.Fatalf("%s, fill %v, down %v: %v", p.Notation(), p.Fill(), p.DownNames(), err)
 	}
 	passes(t, p, s)
-	if got := proven(p, b); s.Phases < b.Phases || got != b.Phases || !s.Pinned {
+	if got := proven(&p.Live, b); s.Phases < b.Phases || got != b.Phases || !s.Pinned {
 		t.Fatalf("%s, fill %v, down %v: %d phases, bound %d by %v, which proves %d",
 			p.Notation(), p.Fill(), p.DownNames(), s.Phases, b.Phases, b, got)
 	}
@@ -294,8 +294,8 @@ func TestRaise(t *testing.T) {
 	p = expect.Value(p.Without(topology.Link{Leaf: 2}, topology.Link{Leaf: 2, Spine: 1}, topology.Link{Leaf: 2, Spine: 2}))(t)
 	// Leaf 0 has 16 messages for leaf 2, over the one spine that they share.
 	b := scheduler.Raise(p, scheduler.Bound{Phases: 16, Kind: scheduler.KindHall, At: 0, Subset: []int{2}})
-	if b.Kind != scheduler.KindLP || b.Phases != 16 || len(b.Weights) != p.AllWires() || proven(p, b) < 16 {
-		t.Errorf("bound %+v proves %d", b, proven(p, b))
+	if b.Kind != scheduler.KindLP || b.Phases != 16 || len(b.Weights) != p.AllWires() || proven(&p.Live, b) < 16 {
+		t.Errorf("bound %+v proves %d", b, proven(&p.Live, b))
 	}
 }
 
@@ -329,7 +329,7 @@ func TestCheckPods(t *testing.T) {
 		{"a top switch within a pod", p, scheduler.MoveTop(s, 0, 2, at, 0, 1), "a top switch within a pod"},
 		{"a plane within a leaf", p, scheduler.Move(s, 0, 1, within, 1), "a spine where none is needed"},
 		{"more phases claimed", p, &more, "the last message is in phase 6 of 8"},
-		{"top link shared", p, sharedTop(p, s), "has a message in this phase already"},
+		{"top link shared", p, sharedTop(p.Shape, s), "has a message in this phase already"},
 		{"server sends twice", p, scheduler.Move(shift, 0, 2, 0, scheduler.None), "out of order"},
 	} {
 		expect.Error(t, wrong(tt.p, tt.s), tt.want)
@@ -338,7 +338,7 @@ func TestCheckPods(t *testing.T) {
 
 // sharedTop gives a message between pods the top switch of another of its phase,
 // plane and pod.
-func sharedTop(p *topology.Tree, s *scheduler.Schedule) *scheduler.Schedule {
+func sharedTop(p *topology.Shape, s *scheduler.Schedule) *scheduler.Schedule {
 	pod := func(rank int) int { return p.Pod(p.Leaf(rank)) }
 	for m := range s.All() {
 		for n := range s.All() {

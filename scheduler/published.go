@@ -29,7 +29,7 @@ func Published(t *topology.Tree) (*Schedule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schedule %s: %w", schedules.FORSPublished, err)
 	}
-	if err := p.judge(t); err != nil {
+	if err := p.judge(&t.Live); err != nil {
 		return nil, err
 	}
 	perPhase := p.perPhase()
@@ -39,7 +39,7 @@ func Published(t *topology.Tree) (*Schedule, error) {
 
 // judge returns an *InvalidError for the first offence of the schedule, or, if
 // that is right, for the first link that two messages share.
-func (p *pattern) judge(t *topology.Tree) error {
+func (p *pattern) judge(t *topology.Live) error {
 	shape := fmt.Sprintf("%s, f=%d: ", t.Notation(), p.f())
 	if phase, wrong := p.offence(); wrong {
 		compare := "<="
@@ -90,7 +90,7 @@ func (p *pattern) describe(phase int, t *topology.Shape) string {
 // the first of them. Up-links never conflict: at most w messages leave a leaf, in successive turns.
 // So a phase with w messages from each leaf has no conflict downwards either: messages of equal
 // turn have the same place in every leaf's list and go equally far.
-func (p *pattern) conflicts(t *topology.Tree) (count int, first string) {
+func (p *pattern) conflicts(t *topology.Live) (count int, first string) {
 	live, _ := untouched(t)
 	perPhase := p.perPhase()
 	for phase, n := range perPhase {

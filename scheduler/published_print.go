@@ -11,7 +11,7 @@ import (
 
 // published returns the messages between leaves, and the spines without dead links.
 func published(t *topology.Tree) (*pattern, []int, error) {
-	live, err := uniform(t)
+	live, err := uniform(&t.Live)
 	if err == nil && t.Spines() != t.Ports() {
 		err = fmt.Errorf("needs as many spines as servers on a leaf; here are %d and %d: use fors-closed", t.Spines(), t.Ports())
 	}

@@ -133,7 +133,7 @@ func comparePublished(t *testing.T, tr *topology.Tree, want printed) string {
 				expect.MustTrue(t, phase == m.Phase && spine == m.Spine, "%+v: is in phase %d through %d", m, phase, spine)
 			}
 		}
-		f := tr.Ports() - len(tr.AliveSpines(worst(tr)))
+		f := tr.Ports() - len(tr.AliveSpines(worst(&tr.Live)))
 		phases := len(want.messages)
 		if tr.Notation() == "FT(2;4,5)" && f == 1 {
 			phases++ // no phase has room for slot 1 to slot 0
@@ -155,7 +155,7 @@ func comparePublished(t *testing.T, tr *topology.Tree, want printed) string {
 }
 
 // worst returns the leaf with fewest live links.
-func worst(tr *topology.Tree) int {
+func worst(tr *topology.Live) int {
 	leaf := 0
 	for l := range tr.Leaves() {
 		if len(tr.AliveSpines(l)) < len(tr.AliveSpines(leaf)) {

@@ -73,7 +73,7 @@ func TestRolesPaths(t *testing.T) {
 			passes(t, tree, s)
 			one, _ := scheduler.OnePathBound(tree, b)
 			readers, builders := tree.RoleLists()
-			limit, paths := one+3, mostSpines(tree, s)
+			limit, paths := one+3, mostSpines(tree.Shape, s)
 			if objective == schedules.Balanced {
 				limit = b.Phases + 1
 			}

@@ -94,7 +94,7 @@ func (s *Schedule) Row(rank int) []Step {
 // FromMessages returns the schedule of t that consists of the given messages, ranks and phases from
 // 0, in any order. The caller vouches for them: each pair of servers at most once, phases below
 // 2²⁴, spines and top switches of t. FromMessages takes their paths if pinned. O(S² + messages).
-func FromMessages(name string, t *topology.Tree, pinned bool, ms iter.Seq[Message]) *Schedule {
+func FromMessages(name string, t topology.Wires, pinned bool, ms iter.Seq[Message]) *Schedule {
 	table := slots.New(t.Servers(), 0)
 	table.Blank()
 	if t.Paths() > t.Spines() || t.Levels() == 3 {

@@ -69,11 +69,11 @@ func TestLinearShiftPorts(t *testing.T) {
 		}
 		var shifts []int // those with a message
 		for shift := 1; shift < ports; shift++ {
-			if slices.ContainsFunc(ranks(tr), func(src int) bool { return to(src, shift) >= 0 }) {
+			if slices.ContainsFunc(ranks(tr.Shape), func(src int) bool { return to(src, shift) >= 0 }) {
 				shifts = append(shifts, shift)
 			}
 		}
-		s := scheduler.LinearShiftPorts(tr)
+		s := scheduler.LinearShiftPorts(tr.Shape)
 		expect.MustFalse(t, s.Phases != len(shifts) || s.Pinned, "%s, fill %v: %d phases, want %d; pinned %v", tr.Notation(), tr.Fill(), s.Phases, len(shifts), s.Pinned)
 		sends(t, tr, s, func(src, p int) int { return to(src, shifts[p]) })
 		expect.False(t, tr.Full() && !slices.Equal(slices.Collect(s.All()), slices.Collect(scheduler.LinearShift(tr).All())),
@@ -128,7 +128,7 @@ func TestBandwidthOptimalTable(t *testing.T) {
 `
 	rows := strings.Split(strings.TrimSpace(table), "\n")
 	tr := tree(t, topology.Options{Ports: 2, Leaves: 4})
-	s := scheduler.BandwidthOptimal(tr)
+	s := scheduler.BandwidthOptimal(tr.Shape)
 	expect.MustTrue(t, s.Phases == 8, "%d phases, want 8", s.Phases)
 	sends(t, tr, s, func(src, p int) int { return int(strings.Fields(rows[src])[p][0] - '0') })
 }
@@ -153,7 +153,7 @@ func TestBandwidthOptimal(t *testing.T) {
 				phases = append(phases, row)
 			}
 		}
-		s := scheduler.BandwidthOptimal(tr)
+		s := scheduler.BandwidthOptimal(tr.Shape)
 		if s.Phases != len(phases) {
 			t.Fatalf("%s, fill %v: %d phases, want %d", tr.Notation(), tr.Fill(), s.Phases, len(phases))
 		}
@@ -169,7 +169,7 @@ func TestBandwidthOptimalLeaves(t *testing.T) {
 				continue
 			}
 			tr := tree(t, topology.Options{Ports: m0, Leaves: m1})
-			s := scheduler.BandwidthOptimal(tr)
+			s := scheduler.BandwidthOptimal(tr.Shape)
 			out := make([]int, s.Phases*m1)
 			for m := range s.All() {
 				if l := tr.Leaf(m.Src); l != tr.Leaf(m.Dst) {

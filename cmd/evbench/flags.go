@@ -56,14 +56,14 @@ func singleTree(c *cli.Context) (*topology.Tree, error) {
 // anyTree returns the tree of two or three levels given by the flags.
 func anyTree(c *cli.Context) (*topology.Tree, error) {
 	t, _, rates, err := treeAndHosts(c)
-	if other := otherRates(t, rates); other != "" {
+	if other := otherRates(&t.Live, rates); other != "" {
 		fmt.Fprintf(c.App.ErrWriter, "%s: %s here (plan and judge count with their rates)\n", c.String("topology"), other)
 	}
 	return t, err
 }
 
 // noteLanes says that tables of a tree may do better than is counted, where a cable is several links.
-func noteLanes(c *cli.Context, t *topology.Tree) {
+func noteLanes(c *cli.Context, t *topology.Live) {
 	for id := range t.AllLinks() {
 		if l := t.LinkOf(id); len(t.CableOf(l)) > 1 {
 			fmt.Fprintf(c.App.ErrWriter, "%s: cables such as %s carry several messages at once, but over tables count as so many links, one for each destination: tables may do better than it says here (evbench routes check --engine NAME counts whole cables)\n", c.String("topology"), t.LinkName(l))
@@ -73,7 +73,7 @@ func noteLanes(c *cli.Context, t *topology.Tree) {
 }
 
 // otherRates says what of the rates of hosts and links a command does not count with, "" where all are alike.
-func otherRates(t *topology.Tree, r topology.Rates) string {
+func otherRates(t *topology.Live, r topology.Rates) string {
 	var out []string
 	if len(r.Slow) > 0 {
 		out = append(out, "slower than most links, and taken for whole ones: "+show.Few(lists.Map(r.Slow, func(x topology.SlowLink) string { return t.LinkName(x.Link) })))
@@ -112,7 +112,7 @@ func treeOf(c *cli.Context, job *network.Job) (t *topology.Tree, hosts []plan.Ho
 		t, err = t.WithRoles(c.String("readers"), c.String("builders"))
 		err = usage(err)
 	}
-	if err == nil && places != nil && (rates.Faster || !places.Exact(t)) {
+	if err == nil && places != nil && (rates.Faster || !places.Exact(&t.Live)) {
 		rates.Faster, rates.Least = true, minmax.OfTree(places, t)
 	}
 	return t, hosts, rates, err

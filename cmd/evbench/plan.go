@@ -63,7 +63,7 @@ func planAction(c *cli.Context) error {
 	p, over, engine, err := best.Best(t, o, rates, others, overEngine(c, &watch))
 	switch {
 	case err != nil:
-		return notPlanned(t, err)
+		return notPlanned(&t.Live, err)
 	case engine != "":
 		why := "it is no whole tree"
 		if p != nil {
@@ -73,7 +73,7 @@ func planAction(c *cli.Context) error {
 		return over.write(c, &watch)
 	}
 	if p.Hosts = hosts; !p.Pinned() {
-		noteLanes(c, t)
+		noteLanes(c, &t.Live)
 	}
 	return writeTree(c, p, &watch)
 }
@@ -184,7 +184,7 @@ func treeOptions(c *cli.Context, t *topology.Shape, stage func(string)) (plan.Op
 
 // notPlanned is the error of a tree without a plan. A schedule that is wrong as published, or cannot be routed, and
 // tables that leave out servers, are results; other errors are wrong use.
-func notPlanned(t *topology.Tree, err error) error {
+func notPlanned(t *topology.Live, err error) error {
 	_, invalid := errors.AsType[*scheduler.InvalidError](err)
 	_, unroutable := errors.AsType[*scheduler.UnroutableError](err)
 	_, noRoute := errors.AsType[*plan.NoRouteError](err)
@@ -201,7 +201,7 @@ func notPlanned(t *topology.Tree, err error) error {
 	return usage(err)
 }
 
-func withoutLinks(t *topology.Tree) string {
+func withoutLinks(t *topology.Live) string {
 	if down := t.DownNames(); len(down) > 0 {
 		return t.Notation() + " without " + strings.Join(down, ", ")
 	}

@@ -36,7 +36,7 @@ func planSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host, rates topolo
 	watch.stage("plan")
 	made, slow, takes, err := ordered.Slow(t, window, list.Options{Seed: c.Uint64("seed"), Split: true}, rates)
 	if u, ok := errors.AsType[*topology.UnreachableError](err); ok {
-		return usagef("%s: %w", withoutLinks(t), u)
+		return usagef("%s: %w", withoutLinks(&t.Live), u)
 	} else if err != nil {
 		return wrongIn("--sizes "+c.String("sizes"), err)
 	}

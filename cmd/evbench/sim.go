@@ -248,7 +248,7 @@ func linkLog(c *cli.Context, s *policy.Setting) (policy.Log, error) {
 		return policy.Log{}, err
 	}
 	all, _ := failures.Pair(h)
-	l := policy.FromFailures(s.Tree, h, failures.Merge(failures.Exclude(all, settings.Exclude), settings.Merge))
+	l := policy.FromFailures(&s.Tree.Live, h, failures.Merge(failures.Exclude(all, settings.Exclude), settings.Merge))
 	if l.Failures == 0 {
 		return l, usagef("--log: no link of %s fails in it; failures left out: %d", s.Tree.Notation(), l.Skipped)
 	}

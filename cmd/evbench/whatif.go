@@ -62,9 +62,9 @@ func whatifOne(c *cli.Context, s *sweep.Sweep, job *network.Job) (d answer.Docum
 	}
 	o := survey.WhatIfOptions{
 		K: c.Int("k"), Sample: c.Int("sample"), Seed: c.Uint64("seed"), Cases: survey.Cases(cmdline.Names(c, "schedule"), cmdline.Names(c, "routing")), Sweep: s,
-		Good: c.Float64("good") / 100, Assumes: otherRates(t, rates), Adaptive: c.Bool("adaptive"), Engines: known.Engines,
+		Good: c.Float64("good") / 100, Assumes: otherRates(&t.Live, rates), Adaptive: c.Bool("adaptive"), Engines: known.Engines,
 	}
-	sets, err := survey.CountSets(t, o)
+	sets, err := survey.CountSets(&t.Live, o)
 	if err != nil {
 		return d, usage(err)
 	}
@@ -80,7 +80,7 @@ func whatifOne(c *cli.Context, s *sweep.Sweep, job *network.Job) (d answer.Docum
 		}
 	}
 	if slices.ContainsFunc(o.Cases, func(x survey.Case) bool { return x.Routing != routing.Pinned }) {
-		noteLanes(c, t)
+		noteLanes(c, &t.Live)
 	}
 	report, err := survey.WhatIf(c.Context, t, o)
 	if err != nil {
@@ -93,7 +93,7 @@ func whatifOne(c *cli.Context, s *sweep.Sweep, job *network.Job) (d answer.Docum
 // hardly one; "": there is none, or a flag asks for what only trees have.
 func overTables(c *cli.Context, t *topology.Tree, rates topology.Rates, job *network.Job) string {
 	only := slices.ContainsFunc([]string{"hosts", "schedule", "routing", "fill", "spines", "readers", "builders", "shard", "journal", "adaptive"}, c.IsSet)
-	if only || !best.Hardly(t, rates) || t.Servers() > maxAnyShape || c.Int("k") > 1 && c.Int("sample") == 0 {
+	if only || !best.Hardly(&t.Live, rates) || t.Servers() > maxAnyShape || c.Int("k") > 1 && c.Int("sample") == 0 {
 		return ""
 	}
 	_, _, engine, _ := best.Best(t, plan.Options{Schedule: schedules.FORS}, topology.Rates{Least: rates.Least}, []string{engines.MinMax}, func(engine string) (p *order.Plan, time float64, err error) {

@@ -134,8 +134,9 @@ func (f *LabFabric) Counters(context.Context) ([]results.LinkCount, error) {
 	if err != nil {
 		return nil, fmt.Errorf("link counters: %w", err)
 	}
-	out := lists.Map(counts, func(c lab.Count) results.LinkCount { return LinkCount(f.tree, c.Wire, c.Bytes, c.Packets, c.Drops) })
-	return out, nil
+	return lists.Map(counts, func(c lab.Count) results.LinkCount {
+		return LinkCount(&f.tree.Live, c.Wire, c.Bytes, c.Packets, c.Drops)
+	}), nil
 }
 
 func (f *LabFabric) Dead() ([]topology.Link, error) { return f.Lab.Dead() }

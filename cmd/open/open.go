@@ -44,7 +44,7 @@ func Info(f scenario.Fabric) results.Fabric {
 }
 
 // LinkCount is the traffic of a direction of a cable, by its name.
-func LinkCount(t *topology.Tree, w topology.Wire, bytes, packets, drops uint64) results.LinkCount {
+func LinkCount(t *topology.Live, w topology.Wire, bytes, packets, drops uint64) results.LinkCount {
 	link, direction := t.WireName(w)
 	return results.LinkCount{Link: link, Direction: direction, Bytes: bytes, Packets: packets, Drops: drops}
 }

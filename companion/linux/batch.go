@@ -30,7 +30,7 @@ const (
 	maxPaths  = 200
 )
 
-func room(t *topology.Tree) bool { return t.Leaves() <= maxLeaves && t.Paths() <= maxPaths }
+func room(t topology.Wires) bool { return t.Leaves() <= maxLeaves && t.Paths() <= maxPaths }
 
 // A Batch is the configuration of each node, with a file for each Linux switch and each server.
 //
@@ -53,7 +53,7 @@ var ifaceRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$`)
 func NewBatch(p *plan.Plan) (*Batch, error) {
 	t := p.Tree
 	switch {
-	case !room(t):
+	case !room(t.Wires):
 		return nil, fmt.Errorf("%s has %d leaves and %d paths between them; its addresses 10.<path>.<leaf>.<slot+1> have room for %d and %d",
 			t.Notation(), t.Leaves(), t.Paths(), maxLeaves, maxPaths)
 	case p.Routing == routing.Adaptive:
@@ -73,7 +73,7 @@ func NewBatch(p *plan.Plan) (*Batch, error) {
 
 func (b *Batch) nodes() int { return len(b.routes) }
 
-func (b *Batch) Name(n companion.Node) string { return companion.NodeName(b.tree, n) }
+func (b *Batch) Name(n companion.Node) string { return companion.NodeName(&b.tree.Live, n) }
 
 type address struct {
 	iface  string
@@ -96,7 +96,7 @@ func (b *Batch) addresses(n companion.Node) []address {
 		return out
 	}
 	for port := range t.SwitchPorts(int(n)) {
-		iface := companion.PeerName(t, n, companion.Port(port))
+		iface := companion.PeerName(&t.Live, n, companion.Port(port))
 		if l, upper, ok := t.LinkAt(int(n), port); ok {
 			out = append(out, address{iface, netip.PrefixFrom(b.addr.Cable(l, upper), 31), "cable"})
 		} else if port < t.ServersOn(int(n)) {
@@ -111,7 +111,7 @@ func (b *Batch) addresses(n companion.Node) []address {
 // addresses.
 func Switches(t *topology.Tree) map[string]string {
 	out := map[string]string{}
-	if !room(t) {
+	if !room(t.Wires) {
 		return out
 	}
 	b := &Batch{tree: t, addr: lab.Addresses{Tree: t}}
@@ -164,7 +164,7 @@ func (b *Batch) route(n companion.Node, r companion.Route) string {
 }
 
 func (b *Batch) hop(n companion.Node, p companion.Port) string {
-	iface := companion.PeerName(b.tree, n, p)
+	iface := companion.PeerName(&b.tree.Live, n, p)
 	l, upper, ok := b.tree.LinkAt(int(n), int(p))
 	switch {
 	case int(n) >= b.tree.Switches():
@@ -240,7 +240,7 @@ func (b *Batch) WriteFRR(w io.Writer) error {
 		}
 		for _, r := range b.routes[n].Routes {
 			for _, p := range r.Via {
-				iface := companion.PeerName(b.tree, n, p)
+				iface := companion.PeerName(&b.tree.Live, n, p)
 				if l, upper, ok := b.tree.LinkAt(int(n), int(p)); ok {
 					iface = fmt.Sprint(b.addr.Cable(l, !upper), " ", iface)
 				}

@@ -97,7 +97,7 @@ func TestTablesByWhole(t *testing.T) {
 		var used []string
 		for _, r := range b.routes[0].Routes {
 			for _, p := range r.Via {
-				if name := companion.PeerName(b.tree, 0, p); strings.HasPrefix(name, "spine") {
+				if name := companion.PeerName(&b.tree.Live, 0, p); strings.HasPrefix(name, "spine") {
 					used = append(used, name)
 				}
 			}

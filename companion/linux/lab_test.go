@@ -154,14 +154,14 @@ func TestAllPairsOnAllPaths(t *testing.T) {
 		tree := topologytest.Without(t, o)
 		t.Run(tree.Notation(), func(t *testing.T) {
 			l, _ := start(t, newPlan(t, tree, routing.MinHop), 0)
-			allPairs(t, l, tree)
+			allPairs(t, l, &tree.Live)
 		})
 	}
 }
 
 // allPairs checks that a path carries exactly when it is alive: by tables
 // always, else when no link of it is dead.
-func allPairs(t *testing.T, l *lab.Lab, tree *topology.Tree) {
+func allPairs(t *testing.T, l *lab.Lab, tree *topology.Live) {
 	t.Helper()
 	for src := range tree.Servers() {
 		for dst := range tree.Servers() {
@@ -181,7 +181,7 @@ func TestDeadLink(t *testing.T) {
 	engines := []string{routing.Ftree, routing.MinHop, routing.Spread, routing.ECMP, routing.Spray}
 	for i, x := range append(slices.Repeat(faults[:1], len(engines)), faults[1:]...) {
 		engine := engines[i%len(engines)]
-		if !routing.Closed(topologytest.Without(t, x.tree), engine) && engine == routing.Ftree {
+		if !routing.Closed(&topologytest.Without(t, x.tree).Live, engine) && engine == routing.Ftree {
 			engine = routing.MinHop
 		}
 		t.Run(x.name+", "+engine, func(t *testing.T) {
@@ -189,10 +189,10 @@ func TestDeadLink(t *testing.T) {
 			l, target := start(t, newPlan(t, healthy, engine), 0)
 			expect.Must(t, l.SetLinks(t.Context(), []topology.Link{x.dead}, false))
 			reinstall(t, l, target, newPlan(t, broken, engine))
-			allPairs(t, l, broken)
+			allPairs(t, l, &broken.Live)
 			expect.Must(t, l.SetDead(t.Context(), nil))
 			reinstall(t, l, target, newPlan(t, healthy, engine))
-			allPairs(t, l, healthy)
+			allPairs(t, l, &healthy.Live)
 		})
 	}
 }
@@ -209,7 +209,7 @@ func reinstall(t *testing.T, l *lab.Lab, target *Target, p *plan.Plan) {
 func TestStartsWithDeadLinks(t *testing.T) {
 	tree := newTree(t, 2, 2, topology.Link{Leaf: 0, Spine: 1})
 	l, _ := start(t, newPlan(t, tree, routing.MinHop), 0)
-	allPairs(t, l, tree)
+	allPairs(t, l, &tree.Live)
 }
 
 // What is sent appears on the wires of its path, and only acknowledgements on
@@ -274,10 +274,10 @@ func TestSpray(t *testing.T) {
 		tree := newTree(t, 4, 2, step.down...)
 		expect.Must(t, l.SetDead(t.Context(), step.down))
 		expect.Must(t, expect.Err(companion.Install(t.Context(), target, newPlan(t, tree, step.engine), l.Addresses())))
-		before := upwards(t, l, tree, 0)
+		before := upwards(t, l, tree.Wires, 0)
 		expect.Must(t, transfer(t.Context(), l, src, dst, companion.Single, make([]byte, size)))
 		used := 0
-		for k, n := range upwards(t, l, tree, 0) {
+		for k, n := range upwards(t, l, tree.Wires, 0) {
 			n -= before[k]
 			expect.False(t, !tree.Alive(1, k) && n > 0, "%s without %v: %d bytes go to spine%d", step.engine, step.down, n, k)
 			if n > size/64 {
@@ -300,7 +300,7 @@ func TestHash(t *testing.T) {
 			expect.Must(t, transfer(t.Context(), l, src, dst, companion.Single, make([]byte, size)))
 		}
 		used := 0
-		for _, n := range upwards(t, l, p.Tree, 0) {
+		for _, n := range upwards(t, l, p.Tree.Wires, 0) {
 			if n > size/2 {
 				used++
 			}
@@ -311,7 +311,7 @@ func TestHash(t *testing.T) {
 }
 
 // upwards returns how many bytes a leaf has sent to each spine.
-func upwards(t *testing.T, l *lab.Lab, tree *topology.Tree, leaf int) []uint64 {
+func upwards(t *testing.T, l *lab.Lab, tree topology.Wires, leaf int) []uint64 {
 	t.Helper()
 	counts := expect.Value(l.Counters())(t)
 	out := make([]uint64, tree.Spines())
@@ -368,7 +368,7 @@ func TestFollow(t *testing.T) {
 	engines := []string{routing.MinHop, routing.ECMP, routing.Spray}
 	for i, x := range append(slices.Repeat(faults[:1], len(engines)), faults[1:]...) {
 		engine := engines[i%len(engines)]
-		if !routing.Closed(topologytest.Without(t, x.tree), engine) && engine == routing.Ftree {
+		if !routing.Closed(&topologytest.Without(t, x.tree).Live, engine) && engine == routing.Ftree {
 			engine = routing.MinHop
 		}
 		t.Run(x.name+", "+engine, func(t *testing.T) {

@@ -38,7 +38,7 @@ type kernels struct {
 func newKernels(t *testing.T, tree *topology.Tree) *kernels {
 	k := &kernels{t: t, tree: tree, plan: build(t, tree, plan.Options{Schedule: "fors"})}
 	k.lab, _ = start(t, newPlan(t, tree, routing.ECMP), 0)
-	command, _ := shellOf(t, k.lab, tree)
+	command, _ := shellOf(t, k.lab, &tree.Live)
 	k.shell = NewShell(command, k.plan)
 	k.shell.Say = func(what string) {
 		k.mu.Lock()

@@ -21,7 +21,7 @@ import (
 // shellOf returns a command that runs another one on a node of a lab, unless a file refuse says that
 // the node does nothing. Beside it, a file NODE.away is of a node that does not answer, NODE.frozen of
 // one that never does, and NODE.dies of one that is away from its next batch on.
-func shellOf(t *testing.T, l *lab.Lab, tree *topology.Tree) (command []string, refuse string) {
+func shellOf(t *testing.T, l *lab.Lab, tree *topology.Live) (command []string, refuse string) {
 	t.Helper()
 	dir := t.TempDir()
 	for n := range tree.Switches() {
@@ -68,7 +68,7 @@ func trees(t *testing.T, notation string, down ...string) *topology.Tree {
 func shells(t *testing.T, tree, broken *topology.Tree, refuses string) {
 	t.Helper()
 	l, _ := start(t, newPlan(t, tree, routing.ECMP), 0)
-	command, refuse := shellOf(t, l, tree)
+	command, refuse := shellOf(t, l, &tree.Live)
 	first, second := build(t, tree, plan.Options{Schedule: "fors"}), build(t, broken, plan.Options{Schedule: "fors"})
 	s, dir := NewShell(command, first), t.TempDir()
 	before, err := s.Before(t.Context(), first)

@@ -103,7 +103,7 @@ func TestNothing(t *testing.T) {
 func TestKeptIsOpenSMs(t *testing.T) {
 	ibtest.Need(t)
 	n := newRoutedTree(topology.Options{Ports: 4, Leaves: 5, Fill: []int{4, 3, 3, 4, 2}})
-	whole := must(engines.FromTree(n.tree, 0))
+	whole := must(engines.FromTree(&n.tree.Live, 0))
 	var roots []network.Node
 	for k := range n.tree.Spines() {
 		roots = append(roots, whole.Switch(n.tree.Leaves()+k))

@@ -154,8 +154,8 @@ func recommendation(w *work) {
 	w.oneFailure(n)
 	raw, _ := failures.Pair(l.history)
 	raw = failures.Exclude(raw, w.Exclude)
-	whole := policy.FromFailures(n.tree, l.history, raw)
-	held := policy.FromFailures(n.tree, l.history, failures.Merge(raw, w.Merge))
+	whole := policy.FromFailures(&n.tree.Live, l.history, raw)
+	held := policy.FromFailures(&n.tree.Live, l.history, failures.Merge(raw, w.Merge))
 	w.Setup = append(l.setup(),
 		"throughput over FT(2;20,18), all ports, times 326; lost against the throughput without failures",
 		fmt.Sprintf("re-routing: nothing is built for %g s after each change; of the log %d of %d failures left out (no link of the tree, or no end)", rerouteSec, whole.Skipped, len(raw)),

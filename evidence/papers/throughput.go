@@ -236,7 +236,7 @@ func newRoutedTree(o topology.Options) *routedTree {
 	if t.Leaves() == 1 {
 		name = engines.OpenSMMinHop // one leaf is no tree, and nothing is to be routed
 	}
-	return &routedTree{tree: t, shift: scheduler.LinearShiftPorts(t), ftree: must(engines.Compute(name, must(engines.FromTree(t, 0)), engines.Options{}))}
+	return &routedTree{tree: t, shift: scheduler.LinearShiftPorts(t.Shape), ftree: must(engines.Compute(name, must(engines.FromTree(&t.Live, 0)), engines.Options{}))}
 }
 
 func (n *routedTree) over(t *topology.Tree, l *lft.Tables) *plan.Plan {
@@ -252,7 +252,7 @@ func (n *routedTree) current(t *topology.Tree) *plan.Plan {
 // compute routes a tree with an engine that gets the roots, the spines. opensm-minhop and updn keep
 // earlier entries that still lead on a shortest way (thesis 4.2.2), if given.
 func compute(t *topology.Tree, engine string, o engines.Options) *lft.Tables {
-	net := must(engines.FromTree(t, 0))
+	net := must(engines.FromTree(&t.Live, 0))
 	o.Roots = lists.Tabulate(t.Spines(), func(k int) network.Node { return net.Switch(t.Leaves() + k) })
 	return must(engines.Compute(engine, net, o))
 }

@@ -81,7 +81,7 @@ func (r *SlowdownRow) count(servers, shift, optimal, phases int) {
 func countMeasure(healthy *topology.Tree, _ uint64) func(*topology.Tree, *SlowdownRow) error {
 	leaf := healthy.LeafOfRanks()
 	shift := newCounter(scheduler.LinearShift(healthy), leaf, leaf, healthy.Leaves())
-	optimal := newCounter(scheduler.BandwidthOptimal(healthy), leaf, leaf, healthy.Leaves())
+	optimal := newCounter(scheduler.BandwidthOptimal(healthy.Shape), leaf, leaf, healthy.Leaves())
 	return func(t *topology.Tree, row *SlowdownRow) error {
 		live := liveLinks(t)
 		row.count(t.Servers(), shift.duration(live), optimal.duration(live), FaultAdaptivePhases(t))
@@ -91,7 +91,7 @@ func countMeasure(healthy *topology.Tree, _ uint64) func(*topology.Tree, *Slowdo
 
 func routedMeasure(healthy *topology.Tree, seed uint64) func(*topology.Tree, *SlowdownRow) error {
 	leaf := healthy.LeafOfRanks()
-	shift, optimal := survey.NewOrder(scheduler.LinearShift(healthy)), scheduler.BandwidthOptimal(healthy)
+	shift, optimal := survey.NewOrder(scheduler.LinearShift(healthy)), scheduler.BandwidthOptimal(healthy.Shape)
 	return func(t *topology.Tree, row *SlowdownRow) error {
 		tables, err := plan.Tables(nil, t, routing.MinHop)
 		if err != nil {

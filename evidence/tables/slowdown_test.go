@@ -80,7 +80,7 @@ func TestCountModelAgainstTheListing(t *testing.T) {
 				rows := expect.Value(tables.Slowdown(tables.Run{}, healthy, tables.Count, 1))(t)
 				for _, r := range rows {
 					reduced := expect.Value(tables.Reduced(healthy, r.Reduction, r.All))(t)
-					ls, bo := listing(reduced, scheduler.LinearShift(healthy)), listing(reduced, scheduler.BandwidthOptimal(healthy))
+					ls, bo := listing(reduced, scheduler.LinearShift(healthy)), listing(reduced, scheduler.BandwidthOptimal(healthy.Shape))
 					expect.MustFalse(t, r.LinearShift != ls || r.BandwidthOptimal != bo,
 						"%s %v, reduction %d, all %v: %d and %d, want %d and %d", healthy.Notation(), fill, r.Reduction, r.All, r.LinearShift, r.BandwidthOptimal, ls, bo)
 				}
@@ -129,7 +129,7 @@ func TestRoutedModelAgainstPlans(t *testing.T) {
 			fors := cost(t, reduced, "fors", "pinned", 3)
 			expect.True(t, r.Adapted == fors && r.Phases == fors,
 				"%s, row %d: fors %d in %d phases, a plan %d", healthy.Notation(), i, r.Adapted, r.Phases, fors)
-			least, most := count[i].BandwidthOptimal, together(reduced, scheduler.BandwidthOptimal(healthy))
+			least, most := count[i].BandwidthOptimal, together(reduced, scheduler.BandwidthOptimal(healthy.Shape))
 			expect.True(t, r.BandwidthOptimal >= least && r.BandwidthOptimal <= most,
 				"%s, row %d: bandwidth-optimal %d, must be %d..%d", healthy.Notation(), i, r.BandwidthOptimal, least, most)
 		}

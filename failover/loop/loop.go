@@ -124,10 +124,10 @@ func (p *Plans) Keep(q *plan.Plan) {
 	p.order = append(p.order, key(&q.Tree.Live))
 }
 
-func (p *Plans) kept(t *topology.Tree) *plan.Plan {
+func (p *Plans) kept(t *topology.Live) *plan.Plan {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.made[key(&t.Live)]
+	return p.made[key(t)]
 }
 
 func key(t *topology.Live) string { return fmt.Sprint(t.Dead()) }
@@ -150,7 +150,7 @@ func (p *Plans) Plan(ctx context.Context, t *topology.Tree) (Made, error) {
 // make finds a plan, or computes, judges and keeps it.
 func (p *Plans) make(t *topology.Tree) (Made, error) {
 	began := time.Now()
-	if q := p.kept(t); q != nil {
+	if q := p.kept(&t.Live); q != nil {
 		return Made{Plan: q, Source: failover.Kept, Took: time.Since(began)}, nil
 	}
 	q, err := p.Build(t)

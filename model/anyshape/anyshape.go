@@ -223,7 +223,7 @@ func (x *over) plan(c scenario.Case, servers *topology.Tree) *plan.Plan {
 	p := &plan.Plan{Tree: servers, Routing: c.Routing, Over: x}
 	p.Bound.Phases = int(math.Ceil(x.Bound.Time))
 	if c.Schedule != "" {
-		p.Schedule = scheduler.FromMessages(c.Schedule, servers, false, func(yield func(scheduler.Message) bool) {
+		p.Schedule = scheduler.FromMessages(c.Schedule, servers.Wires, false, func(yield func(scheduler.Message) bool) {
 			for src, dst := range servers.Pairs {
 				if !yield(scheduler.Message{Phase: x.At(src, dst), Src: src, Dst: dst, Spine: scheduler.None, Top: scheduler.None}) {
 					return
@@ -295,8 +295,8 @@ func (n *Network) messages(servers topology.Roles) lft.Job {
 
 // Sum is the digest of what tables say about the messages of the servers; see lft.Exchange. That they do not deliver
 // one is an error.
-func (n *Network) Sum(t *lft.Tables, servers *topology.Tree) (string, error) {
-	x, err := t.Exchange(n.messages(servers.Roles))
+func (n *Network) Sum(t *lft.Tables, servers *topology.Roles) (string, error) {
+	x, err := t.Exchange(n.messages(*servers))
 	if err != nil {
 		return "", err
 	}

@@ -137,14 +137,14 @@ func TestDeadCables(t *testing.T) {
 		}
 	}
 	expect.True(t, cut[0].Plan.Hash() != whole[0].Plan.Hash(), "the plans are one")
-	expect.Equal(t, fmt.Sprint(cut[0].FailureTexts(cut[0].Plan.Tree)), "["+a+"]", "dead cables")
+	expect.Equal(t, fmt.Sprint(cut[0].FailureTexts(&cut[0].Plan.Tree.Live)), "["+a+"]", "dead cables")
 
 	// Random cables exclude the dead ones, and depend on the seed alone.
 	_, drawn := prepare(t, text(", failures: ["+a+", {random: {count: 3, seed: 7}}]"))
 	_, again := prepare(t, text(", failure_seed: 7, failures: ["+a+", {random: {count: 3}}]"))
-	dead := drawn[0].FailureTexts(drawn[0].Plan.Tree)
+	dead := drawn[0].FailureTexts(&drawn[0].Plan.Tree.Live)
 	expect.True(t, len(dead) == 4 && dead[0] == a && len(slices.Compact(slices.Sorted(slices.Values(dead)))) == 4, "dead cables %v", dead)
-	expect.Equal(t, fmt.Sprint(again[0].FailureTexts(again[0].Plan.Tree)), fmt.Sprint(dead), "dead cables of the same seed")
+	expect.Equal(t, fmt.Sprint(again[0].FailureTexts(&again[0].Plan.Tree.Live)), fmt.Sprint(dead), "dead cables of the same seed")
 }
 
 // The tables of a file, and a tree whose tables are given.

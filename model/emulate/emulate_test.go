@@ -154,12 +154,12 @@ func TestPhases(t *testing.T) {
 		want := p.Cost(plan.Equal, 0).Synchronised()
 		got := float64(tree.Servers()-1) * ideal(f) / took.Seconds()
 		expect.True(t, near(got, want, 0.03), "%s %s %s %v: efficiency %.3f, predicted %.3f", c.notation, c.schedule, c.routing, c.dead, got, want)
-		checkCounters(t, tree, f, phases)
+		checkCounters(t, tree.Wires, f, phases)
 	}
 }
 
 // checkCounters compares every wire's bytes with the messages sent over it.
-func checkCounters(t *testing.T, tree *topology.Tree, f *emulate.Fabric, phases [][]flow) {
+func checkCounters(t *testing.T, tree topology.Wires, f *emulate.Fabric, phases [][]flow) {
 	t.Helper()
 	const perChunk = chunk + 66
 	want := make([]uint64, tree.AllWires())

@@ -96,7 +96,7 @@ func (p *Plan) Promise(slow promise.Slow, takes float64) promise.Promise {
 // Answer says how long the exchange takes.
 func (p *Plan) Answer(m promise.Promise) answer.Answer {
 	takes := fmt.Sprintf("The exchange takes %s byte times in the order of the plan", show.Commas(int(m.Takes)))
-	return answer.Decide(plan.Asks(p.Tree), answer.Evidence{Findings: []answer.Finding{m.Finding(takes, "")}})
+	return answer.Decide(plan.Asks(&p.Tree.Live), answer.Evidence{Findings: []answer.Finding{m.Finding(takes, "")}})
 }
 
 // Slow is list.MakeWindow for a tree with slow cables: links that cost more than they carry count as dead. It returns what the plan
@@ -112,7 +112,7 @@ func Slow(t *topology.Tree, window []*list.Matrix, o list.Options, r topology.Ra
 	if err != nil {
 		return nil, promise.Slow{}, 0, err
 	}
-	return p, promise.SlowOf(t, r, about.Uses, about.Avoids, about.Other, "byte times"), about.Time, nil
+	return p, promise.SlowOf(&t.Live, r, about.Uses, about.Avoids, about.Other, "byte times"), about.Time, nil
 }
 
 // Describe prints what the plan promises.

@@ -173,18 +173,18 @@ func (c *packetStage) routes(plan int) *credit.Routes {
 		}
 		for sw := range t.Switches() {
 			if !t.Below(b, sw) {
-				c.set(r, sw, b, c.upwards(t, sw, b))
+				c.set(r, sw, b, c.upwards(&t.Live, sw, b))
 			}
 		}
 		for k := range t.Spines() {
-			c.downwards(r, t, b, k)
+			c.downwards(r, &t.Live, b, k)
 		}
 	}
 	return r
 }
 
 // upwards returns the live cables up from a switch that lead to a leaf.
-func (c *packetStage) upwards(t *topology.Tree, sw, leaf int) (out []int32) {
+func (c *packetStage) upwards(t *topology.Live, sw, leaf int) (out []int32) {
 	for link := range t.Toward(sw, leaf) {
 		out = append(out, c.up[t.LinkID(link)])
 	}
@@ -193,7 +193,7 @@ func (c *packetStage) upwards(t *topology.Tree, sw, leaf int) (out []int32) {
 
 // downwards sets the live cables from a spine to a leaf. If none is live it takes all, since packets
 // on the way there still cross them. It also sets those from the switches above the spine.
-func (c *packetStage) downwards(r *credit.Routes, t *topology.Tree, leaf, spine int) {
+func (c *packetStage) downwards(r *credit.Routes, t *topology.Live, leaf, spine int) {
 	var out []int32
 	var sw int
 	for link := range t.Joining(leaf, spine) {

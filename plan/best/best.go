@@ -47,7 +47,7 @@ const (
 )
 
 // Hardly reports whether a network is hardly the tree that it was taken for.
-func Hardly(t *topology.Tree, r topology.Rates) bool {
+func Hardly(t *topology.Live, r topology.Rates) bool {
 	return r.Least > 0 && len(t.Dead())*hardly >= t.AllLinks()
 }
 
@@ -70,7 +70,7 @@ func Best[O any](t *topology.Tree, o plan.Options, r topology.Rates, others []st
 		}
 		return nil, other, by, err
 	}
-	if Hardly(t, r) {
+	if Hardly(&t.Live, r) {
 		if _ = shorter(far * r.Least); by != "" { // others may know no such exchange
 			return nil, other, by, nil
 		}
@@ -104,9 +104,9 @@ func Tree(t *topology.Tree, o plan.Options, r topology.Rates) (*Plan, error) {
 	}
 	p := &Plan{Plan: made, Promise: promise.Promise{Kind: promise.Any, Least: b.least, By: b.by, Why: b.why}}
 	if about.Time > 0 {
-		about.Uses = order.Over(made.Schedule, t, about.Uses)
+		about.Uses = order.Over(made.Schedule, t.Wires, about.Uses)
 	}
-	p.Promise.Slow = promise.SlowOf(t, r, about.Uses, about.Avoids, about.Other, "message times")
+	p.Promise.Slow = promise.SlowOf(&t.Live, r, about.Uses, about.Avoids, about.Other, "message times")
 	if r.Faster && r.Least > 0 {
 		p.Promise.Slow.Tree, p.Promise.Slow.Faster, p.Promise.Least = b.least, false, r.Least*(1-1e-9)
 		if !b.slow() {
@@ -118,7 +118,7 @@ func Tree(t *topology.Tree, o plan.Options, r topology.Rates) (*Plan, error) {
 	if made.Schedule != nil {
 		if b := order.OfHosts(made.Schedule, t, r.Hosts).Bound(); b.Steps >= p.Promise.Least {
 			p.Promise.Least = b.Steps
-			p.Promise.By, p.Promise.Why = hostProof(t, r.Hosts, b)
+			p.Promise.By, p.Promise.Why = hostProof(&t.Live, r.Hosts, b)
 		}
 	}
 	return p, nil
@@ -193,7 +193,7 @@ func whole(p *plan.Plan, lengths bool) float64 {
 }
 
 // hostProof says which host needs as long as a bound that hosts alone prove.
-func hostProof(t *topology.Tree, slow []topology.SlowHost, b order.Bound) (by string, why []string) {
+func hostProof(t *topology.Live, slow []topology.SlowHost, b order.Bound) (by string, why []string) {
 	rank := b.Host % t.Servers()
 	by, alone := scheduler.KindServer, float64(b.HostLoad)
 	what := fmt.Sprintf("%s has %d messages to send or to receive", t.HostName(rank), b.HostLoad)

@@ -143,7 +143,7 @@ type Slow struct {
 
 // SlowOf is what a plan of a tree does with slow cables: it uses some links and avoids others. all is what the plan takes that uses
 // all of them.
-func SlowOf(t *topology.Tree, r topology.Rates, uses, avoids []topology.SlowLink, all float64, unit string) Slow {
+func SlowOf(t *topology.Live, r topology.Rates, uses, avoids []topology.SlowLink, all float64, unit string) Slow {
 	link := func(x topology.SlowLink) Cable { return Cable{t.LinkName(x.Link), x.Share} }
 	host := func(h topology.SlowHost) Cable { return Cable{t.HostName(h.Rank), h.Share} }
 	return Slow{Hosts: lists.Map(r.Hosts, host), Uses: lists.Map(uses, link), Avoids: lists.Map(avoids, link), Faster: r.Faster, All: all, Unit: unit}

@@ -105,7 +105,7 @@ func TestRandomWeights(t *testing.T) {
 		}
 		o.Fill[0], o.Fill[1] = max(1, o.Fill[0]), max(1, o.Fill[1])
 		tr := topologytest.Without(t, o, dead...)
-		ws, phases := randomWeights(tr, rng)
+		ws, phases := randomWeights(&tr.Live, rng)
 		if phases < 1 {
 			continue // no bound to state
 		}
@@ -118,7 +118,7 @@ func TestRandomWeights(t *testing.T) {
 }
 
 // randomWeights returns weights and what they prove, by fractions.
-func randomWeights(tr *topology.Tree, rng *rand.Rand) (ws []weight, phases int) {
+func randomWeights(tr *topology.Live, rng *rand.Rand) (ws []weight, phases int) {
 	y, sum, load := map[string]int64{}, int64(1), new(big.Rat)
 	first := topology.Link{Leaf: 0, Spine: tr.AliveSpines(0)[0]}.String()
 	ws = []weight{{first, "up", 1}}

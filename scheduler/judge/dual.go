@@ -21,7 +21,7 @@ const maxWeight = 1<<62 - 1
 // over ordered pairs of leaves with n_ab messages, or bytes, between them: in K phases, or byte times, wires
 // carry at most K·Σy. It is exact. O(leaves²·spines), on three levels and O(pods²·planes·tops).
 func (j *judge) dual(weights []DualWeight, between func(yield func(a, b int, n uint64))) (*big.Int, error) {
-	y, sum, err := spread(j.tree, weights)
+	y, sum, err := spread(&j.tree.Live, weights)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (j *judge) dual(weights []DualWeight, between func(yield func(a, b int, n u
 	return load.Quo(load, sum), nil
 }
 
-func spread(t *topology.Tree, weights []DualWeight) (y []uint64, sum *big.Int, err error) {
+func spread(t *topology.Live, weights []DualWeight) (y []uint64, sum *big.Int, err error) {
 	y, sum = make([]uint64, t.AllWires()), new(big.Int)
 	dead := deadWires(t)
 	for _, w := range weights {
@@ -141,7 +141,7 @@ func (p *pricer) depart(from int) {
 	}
 }
 
-func deadWires(t *topology.Tree) []bool {
+func deadWires(t *topology.Live) []bool {
 	dead := make([]bool, t.AllWires())
 	for _, l := range t.Dead() {
 		up := t.UpWire(l)

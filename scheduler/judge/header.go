@@ -295,7 +295,7 @@ func weightsOf(t *topology.Tree, entries []string) (out []DualWeight, err error)
 		if err != nil {
 			return nil, fmt.Errorf("%q: write a link, a direction and a weight, leaf0-spine1/up=3", shorten([]byte(entry)))
 		}
-		w, err := wireOf(t, link, direction)
+		w, err := wireOf(&t.Live, link, direction)
 		switch {
 		case err != nil:
 			return nil, err
@@ -308,7 +308,7 @@ func weightsOf(t *topology.Tree, entries []string) (out []DualWeight, err error)
 	return out, nil
 }
 
-func wireOf(t *topology.Tree, link, direction string) (topology.Wire, error) {
+func wireOf(t *topology.Live, link, direction string) (topology.Wire, error) {
 	links, err := t.Links(link)
 	switch {
 	case err != nil:
@@ -370,12 +370,12 @@ func (h *header) named(t *topology.Tree) *topology.Tree {
 		}
 		names.Switches = append(names.Switches, name)
 	}
-	names.Ports = h.ports(t)
+	names.Ports = h.ports(&t.Live)
 	return t.Named(names)
 }
 
 // ports are the ports of the parallel cables, nil if no line names any.
-func (h *header) ports(t *topology.Tree) (ports [][2]uint8) {
+func (h *header) ports(t *topology.Live) (ports [][2]uint8) {
 	for _, line := range h.listed[CableKey] {
 		f := strings.Fields(line)
 		if len(f) != 3 {

@@ -68,10 +68,10 @@ func (x wireText) String() string {
 	if x.over != nil {
 		return x.linkName(x.wire)
 	}
-	return wireName(x.tree, x.wire)
+	return wireName(&x.tree.Live, x.wire)
 }
 
-func wireName(t *topology.Tree, w topology.Wire) string {
+func wireName(t *topology.Live, w topology.Wire) string {
 	link, direction := t.WireName(w)
 	return fmt.Sprintf("%s (%s)", link, direction)
 }

@@ -121,7 +121,7 @@ func TestRandomWeightsOfPods(t *testing.T) {
 			continue // lp does not list pairs
 		}
 		y, sum, ws := map[string]int64{}, int64(0), []weight(nil)
-		for _, name := range liveLinks(d.tree) {
+		for _, name := range liveLinks(&d.tree.Live) {
 			for _, direction := range []string{"up", "down"} {
 				if w := rng.Int64N(4); w > 0 {
 					y[name+" "+direction], sum, ws = w, sum+w, append(ws, weight{name, direction, w})
@@ -139,7 +139,7 @@ func TestRandomWeightsOfPods(t *testing.T) {
 	}
 }
 
-func liveLinks(p *topology.Tree) (out []string) {
+func liveLinks(p *topology.Live) (out []string) {
 	for id := range p.AllLinks() {
 		if l := p.LinkOf(id); p.LinkAlive(l) {
 			out = append(out, l.String())

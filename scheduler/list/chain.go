@@ -72,7 +72,7 @@ func (p *Plan) wires(x placed) []topology.Wire {
 	i, j := int(x.src), int(x.dst)
 	wires := append(make([]topology.Wire, 0, maxWires), p.Tree.ToServer(j))
 	if x.path != noPath {
-		wires = between(p.Tree, wires, p.Tree.Leaf(i), p.Tree.Leaf(j), int(x.path))
+		wires = between(p.Tree.Wires, wires, p.Tree.Leaf(i), p.Tree.Leaf(j), int(x.path))
 	}
 	return wires
 }

@@ -24,7 +24,7 @@ func BenchmarkMake(b *testing.B) {
 			if t, err = t.Without(links...); err != nil {
 				b.Fatal(err)
 			}
-			m := draw(b, t, "uniform50", 7)
+			m := draw(b, t.Wires, "uniform50", 7)
 			b.Run(fmt.Sprintf("servers=%d/dead=%d", t.Servers(), dead), func(b *testing.B) {
 				for b.Loop() {
 					p := expect.Value(list.Make(t, m, list.Options{Seed: 1}))(b)

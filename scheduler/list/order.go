@@ -28,7 +28,7 @@ func (l *lister) timed(overhead int64, free []int64) int64 {
 		wires := [maxWires]topology.Wire{l.tree.FromServer(i), l.tree.ToServer(j)}
 		used := wires[:2]
 		if x.path != noPath {
-			used = between(l.tree, used, int(l.leaf[i]), int(l.leaf[j]), int(x.path))
+			used = between(l.tree.Wires, used, int(l.leaf[i]), int(l.leaf[j]), int(x.path))
 		}
 		x.start = 0
 		for _, w := range used {
@@ -58,7 +58,7 @@ func (p *Plan) TimeOver(slow []topology.SlowLink) float64 {
 	for x := range p.Pieces() {
 		used := []topology.Wire{t.FromServer(x.Src), t.ToServer(x.Dst)}
 		if x.Path != scheduler.None {
-			used = between(t, used, leaf[x.Src], leaf[x.Dst], x.Path)
+			used = between(t.Wires, used, leaf[x.Src], leaf[x.Dst], x.Path)
 		}
 		start, rate := 0.0, 1.0
 		for _, w := range used {
@@ -80,7 +80,7 @@ func (p *Plan) TimeOver(slow []topology.SlowLink) float64 {
 const maxWires = 6
 
 // between is topology.Tree.Between, quickly where a path is a spine.
-func between(t *topology.Tree, to []topology.Wire, a, b, path int) []topology.Wire {
+func between(t topology.Wires, to []topology.Wire, a, b, path int) []topology.Wire {
 	if t.Paths() > t.Spines() || t.Levels() == 3 {
 		return t.Between(to, a, b, path)
 	}

@@ -13,7 +13,7 @@ import (
 	"evbench/topology"
 )
 
-func draw(t testing.TB, tr *topology.Tree, distribution string, seed uint64) *list.Matrix {
+func draw(t testing.TB, tr topology.Wires, distribution string, seed uint64) *list.Matrix {
 	t.Helper()
 	return drawn(t, tr, distribution, 100_000, seed)
 }
@@ -29,7 +29,7 @@ var distributions = map[string]builder.Distribution{
 }
 
 // drawn are sizes as in runs, of about the mean.
-func drawn(t testing.TB, tr *topology.Tree, distribution string, mean int, seed uint64) *list.Matrix {
+func drawn(t testing.TB, tr topology.Wires, distribution string, mean int, seed uint64) *list.Matrix {
 	t.Helper()
 	d := distributions[distribution]
 	d.Fanout = min(d.Fanout, tr.Servers()-1)
@@ -58,7 +58,7 @@ func TestEqualSizesAsFORS(t *testing.T) {
 			}
 			s, _, err := scheduler.FORS(tr, scheduler.Options{})
 			expect.Must(t, err)
-			p := expect.Value(list.Make(tr, draw(t, tr, "equal", 1), list.Options{Seed: seed}))(t)
+			p := expect.Value(list.Make(tr, draw(t, tr.Wires, "equal", 1), list.Options{Seed: seed}))(t)
 			phases := int64(s.Phases)
 			expect.True(t, p.Time <= phases*100_000 && p.Time >= int64(p.Bound.Phases),
 				"%s without %v: time %d, FORS %d phases, bound %d", tr.Notation(), tr.DownNames(), p.Time, phases, p.Bound.Phases)
@@ -78,7 +78,7 @@ func TestEfficiency(t *testing.T) {
 		{8, 0, "exponential", 0.985}, {8, 9, "log-normal", 0.985}, {8, 9, "source-event", 0.985}, {8, 1, "fanout8", 0.985},
 	} {
 		tr := broken(t, topology.Options{Ports: tt.ports, Leaves: tt.ports}, tt.dead, 5)
-		p := expect.Value(list.Make(tr, draw(t, tr, tt.distribution, 7), list.Options{Seed: 1}))(t)
+		p := expect.Value(list.Make(tr, draw(t, tr.Wires, tt.distribution, 7), list.Options{Seed: 1}))(t)
 		e := p.Efficiency()
 		expect.True(t, e >= tt.least && e <= 1,
 			"%d servers, %d dead, %s: %.4f, want at least %.3f", tr.Servers(), tt.dead, tt.distribution, e, tt.least)
@@ -118,7 +118,7 @@ func TestFiveCycle(t *testing.T) {
 // Equal input, equal plan; another seed, another one.
 func TestSeeds(t *testing.T) {
 	tr := broken(t, topology.Options{Ports: 4, Leaves: 4}, 2, 1)
-	m := draw(t, tr, "uniform50", 3)
+	m := draw(t, tr.Wires, "uniform50", 3)
 	var plans [3][]list.Piece
 	for i, seed := range []uint64{1, 1, 2} {
 		p := expect.Value(list.Make(tr, m, list.Options{Seed: seed}))(t)
@@ -132,7 +132,7 @@ func TestSeeds(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3})
 	tr = expect.Value(tr.Without(topology.Link{Leaf: 0, Spine: 0}, topology.Link{Leaf: 1, Spine: 1}))(t)
-	_, err := list.Make(tr, draw(t, tr, "equal", 1), list.Options{})
+	_, err := list.Make(tr, draw(t, tr.Wires, "equal", 1), list.Options{})
 	u, ok := errors.AsType[*topology.UnreachableError](err)
 	expect.True(t, ok && *u == (topology.UnreachableError{A: 0, B: 1}), "error %v", err)
 	m := expect.Value(list.NewMatrix(tr.Servers()))(t)

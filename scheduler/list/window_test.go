@@ -35,7 +35,7 @@ func windows(t *testing.T, cases int, use func(name string, tr *topology.Tree, w
 		}
 		var window []*list.Matrix
 		for range 1 + n%4 {
-			window = append(window, drawn(t, tr, names[rng.IntN(len(names))], 1+rng.IntN(2000), rng.Uint64()))
+			window = append(window, drawn(t, tr.Wires, names[rng.IntN(len(names))], 1+rng.IntN(2000), rng.Uint64()))
 		}
 		of := list.Options{Seed: rng.Uint64(), Overhead: rng.Int64N(2) * 100, Split: n%3 == 0}
 		use(fmt.Sprintf("%s without %v, %d exchanges", tr.Notation(), tr.DownNames(), len(window)), tr, window, of)
@@ -43,7 +43,7 @@ func windows(t *testing.T, cases int, use func(name string, tr *topology.Tree, w
 }
 
 // occupied returns what a piece occupies.
-func occupied(tr *topology.Tree, x list.Piece) []topology.Wire {
+func occupied(tr topology.Wires, x list.Piece) []topology.Wire {
 	return tr.Path(nil, x.Src, x.Dst, x.Path)
 }
 
@@ -62,7 +62,7 @@ func TestWindow(t *testing.T) {
 			} else {
 				sent[f] += x.Bytes
 			}
-			for _, w := range occupied(tr, x) {
+			for _, w := range occupied(tr.Wires, x) {
 				expect.MustTrue(t, until[w] <= x.Start, "%s: %+v before %d", name, x, until[w])
 				until[w] = x.Start + x.Bytes
 			}
@@ -95,7 +95,7 @@ func TestWindow(t *testing.T) {
 }
 
 // few draws an exchange in which most pairs have no fragment.
-func few(t *testing.T, tr *topology.Tree, rng *rand.Rand) *list.Matrix {
+func few(t *testing.T, tr *topology.Shape, rng *rand.Rand) *list.Matrix {
 	m := expect.Value(list.NewMatrix(tr.Servers()))(t)
 	s := tr.Servers()
 	for range 1 + rng.IntN(2*s) {
@@ -132,7 +132,7 @@ func (r *run) window(t *testing.T, name string, p *list.Plan, begin int64, long 
 			start = max(start, from[of.Piece])
 		}
 		end := start + long(x)
-		for _, wire := range occupied(r.tr, x) {
+		for _, wire := range occupied(r.tr.Wires, x) {
 			expect.MustTrue(t, r.until[wire] <= start,
 				"%s: piece %d %+v of window %d starts at %d, before %d", name, k, x, len(r.ends), start, r.until[wire])
 			r.until[wire] = end
@@ -160,7 +160,7 @@ func TestChain(t *testing.T) {
 		begin := int64(0)
 		for n := range 5 {
 			if n > 0 && rng.IntN(3) > 0 {
-				window = []*list.Matrix{few(t, tr, rng)}
+				window = []*list.Matrix{few(t, tr.Shape, rng)}
 			}
 			p := expect.Value(list.MakeWindow(tr, window, list.Options{Seed: uint64(n), Split: o.Split, After: r.chain}))(t)
 			last := r.window(t, name, p, begin, long)
@@ -189,7 +189,7 @@ func TestPaths(t *testing.T) {
 				if _, k := s.At(x.Src, x.Dst); x.Path != tr.PathOf(k, s.Top(x.Src, x.Dst)) {
 					t.Fatalf("%s: %d to %d over spine %d, want %d", name, x.Src, x.Dst, x.Path, k)
 				}
-				for _, w := range occupied(tr, x) {
+				for _, w := range occupied(tr.Wires, x) {
 					expect.MustTrue(t, x.Start >= free[w], "%s: %d to %d starts at %d, the wire is free at %d", name, x.Src, x.Dst, x.Start, free[w])
 					free[w] = x.Start + x.Bytes
 				}
@@ -200,8 +200,8 @@ func TestPaths(t *testing.T) {
 
 func TestWindowRefuses(t *testing.T) {
 	tr := broken(t, topology.Options{Ports: 2, Leaves: 2}, 0, 1)
-	m := draw(t, tr, "equal", 1)
-	other := draw(t, broken(t, topology.Options{Ports: 2, Leaves: 3}, 0, 1), "equal", 1)
+	m := draw(t, tr.Wires, "equal", 1)
+	other := draw(t, broken(t, topology.Options{Ports: 2, Leaves: 3}, 0, 1).Wires, "equal", 1)
 	for _, tt := range []struct {
 		window []*list.Matrix
 		o      list.Options

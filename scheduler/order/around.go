@@ -66,7 +66,7 @@ func Around[P any](t *topology.Tree, slow []topology.SlowLink, build func(*topol
 }
 
 // Over returns which of some slow links have a message of a schedule. O(messages).
-func Over(s *scheduler.Schedule, t *topology.Tree, slow []topology.SlowLink) (used []topology.SlowLink) {
+func Over(s *scheduler.Schedule, t topology.Wires, slow []topology.SlowLink) (used []topology.SlowLink) {
 	if len(slow) == 0 {
 		return nil
 	}

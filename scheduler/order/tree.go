@@ -72,7 +72,7 @@ func Share(s *scheduler.Schedule, t *topology.Tree, r topology.Rates, kept bool)
 	if x == first {
 		return s
 	}
-	out := scheduler.FromMessages(s.Name, t, true, func(yield func(scheduler.Message) bool) {
+	out := scheduler.FromMessages(s.Name, t.Wires, true, func(yield func(scheduler.Message) bool) {
 		for m := range s.All() {
 			m.Phase = x.At(m.Src, m.Dst)
 			if live := lanes.Live(m.Src, m.Dst); live != nil && x.Path != nil {

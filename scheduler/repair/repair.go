@@ -33,7 +33,7 @@ func Plan(base *slots.Table, pinned bool, t *topology.Tree, o schedules.Options)
 		}
 	}
 	r.out.DropEmpty()
-	r.out.GiveCables(t)
+	r.out.GiveCables(&t.Live)
 	return r.out, moved, nil
 }
 

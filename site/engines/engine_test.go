@@ -105,7 +105,7 @@ func sampleTrees(t *testing.T) []*topology.Tree {
 // TestFromTree checks names and cables against those of the whole tree.
 func TestFromTree(t *testing.T) {
 	for _, tree := range sampleTrees(t) {
-		n := expect.Value(engines.FromTree(tree, 1))(t)
+		n := expect.Value(engines.FromTree(&tree.Live, 1))(t)
 		x := network.Names(n)
 		expect.Equal(t, n.Hosts(), tree.Servers(), "hosts")
 		for r := range tree.Servers() {
@@ -131,7 +131,7 @@ func TestThereAndBack(t *testing.T) {
 	for _, tree := range sampleTrees(t) {
 		for _, name := range []string{routing.MinHop, routing.Spread} {
 			want := expect.Value(engines.ForTree(name, tree, engines.Options{}))(t)
-			n := expect.Value(engines.FromTree(tree, 0))(t)
+			n := expect.Value(engines.FromTree(&tree.Live, 0))(t)
 			l := expect.Value(engines.Compute(name, n, engines.Options{}))(t)
 			got := expect.Value(engines.ToTables(tree, l))(t)
 			for sw := range want.Tree.Leaves() + want.Tree.Spines() {

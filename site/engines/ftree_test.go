@@ -29,7 +29,7 @@ func equal(t *testing.T, want, got *routing.Tables) {
 func TestFtreeClosed(t *testing.T) {
 	compare := func(tree *topology.Tree) {
 		t.Helper()
-		expect.MustTrue(t, routing.Closed(tree, routing.Ftree), "%s: no closed form", tree.Notation())
+		expect.MustTrue(t, routing.Closed(&tree.Live, routing.Ftree), "%s: no closed form", tree.Notation())
 		equal(t, expect.Value(engines.ForTree(routing.Ftree, tree, engines.Options{}))(t), expect.Value(engines.Trees().Tables(tree, routing.Ftree, false))(t))
 	}
 	for _, o := range []topology.Options{{Ports: 1, Leaves: 2}, {Ports: 4, Leaves: 1}, {Ports: 7, Leaves: 11}, {Ports: 18, Leaves: 36}, {Ports: 20, Leaves: 18}} {

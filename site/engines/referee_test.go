@@ -277,7 +277,7 @@ func TestFtreeIsOpenSMs(t *testing.T) {
 		topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4, Spines: 3}, "leaf2-spine1"),
 		topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5, Fill: []int{3, 3, 3, 2, 2}}),
 	} {
-		n := expect.Value(engines.FromTree(tree, 0))(t)
+		n := expect.Value(engines.FromTree(&tree.Live, 0))(t)
 		var roots []network.Node
 		for k := range tree.Spines() {
 			roots = append(roots, n.Switch(tree.Leaves()+k))

@@ -20,7 +20,7 @@ func TestSwitchesOverCables(t *testing.T) {
 		nil, {"leaf0-spine0/0"}, {"leaf1-spine0/0", "leaf1-spine1/1", "leaf2-spine1/0"}, {"leaf0-spine0/0", "leaf0-spine0/1", "leaf2-spine1/0"},
 	} {
 		tree := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: leaves, Spines: 2, Cables: 2}, down...)
-		n := expect.Value(engines.FromTree(tree, 0))(t)
+		n := expect.Value(engines.FromTree(&tree.Live, 0))(t)
 		for _, name := range []string{routing.MinHop, routing.Spread} {
 			l := expect.Value(engines.Compute(name, n, engines.Options{}))(t)
 			for from := range leaves {

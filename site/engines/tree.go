@@ -14,7 +14,7 @@ import (
 // FromTree returns a tree as a network, with 2^lmc LIDs to a host. Names, ports, GUIDs and LIDs are
 // as in the whole tree, FT(2;M0,M1) or FT(3;M0,M1,M2), where server s is h<s>. Missing servers are
 // left out, so host r is rank r, and dead links have no cable.
-func FromTree(t *topology.Tree, lmc int) (*network.Network, error) {
+func FromTree(t *topology.Live, lmc int) (*network.Network, error) {
 	whole, err := network.TreeShape(t.Shape).Build(lmc)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func ftreeToMinHop(t *topology.Tree, n *network.Network, o Options) (string, Opt
 		return routing.Ftree, o, nil
 	}
 	if before == nil {
-		healthy, err := FromTree(t.Healthy(), 0)
+		healthy, err := FromTree(&t.Healthy().Live, 0)
 		if err != nil {
 			return "", o, err
 		}
@@ -156,7 +156,7 @@ func ForTree(name string, t *topology.Tree, o Options) (*routing.Tables, error) 
 	if name == routing.Ftree {
 		name = "ftree,opensm-minhop"
 	}
-	n, err := FromTree(t, 0)
+	n, err := FromTree(&t.Live, 0)
 	if err != nil {
 		return nil, fmt.Errorf("routing %s on %s: %w", name, t.Notation(), err)
 	}
@@ -183,7 +183,7 @@ func ForTree(name string, t *topology.Tree, o Options) (*routing.Tables, error) 
 	if err != nil {
 		return nil, err
 	}
-	cut(t, l)
+	cut(&t.Live, l)
 	tables, err := ToTables(t, l)
 	if err == nil {
 		local(tables)
@@ -192,7 +192,7 @@ func ForTree(name string, t *topology.Tree, o Options) (*routing.Tables, error) 
 }
 
 // cut removes the entries of each leaf for servers of leaves with which it shares no live spine.
-func cut(t *topology.Tree, l *lft.Tables) {
+func cut(t *topology.Live, l *lft.Tables) {
 	for _, c := range t.Unreachable() {
 		for _, ends := range [][2]int{c, {c[1], c[0]}} {
 			for dst := t.First(ends[1]); dst < t.First(ends[1]+1); dst++ {
@@ -216,7 +216,7 @@ func OfNetwork(l *lft.Tables, whole *network.Network) (*routing.Tables, error) {
 	if len(p.Host) != l.Net.Hosts() {
 		return nil, errors.New("a server without its cable")
 	}
-	n, err := FromTree(p.Tree, 0)
+	n, err := FromTree(&p.Tree.Live, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -506,7 +506,7 @@ func (s *stacker) link(id int, layers []layer) {
 
 // Exact reports whether no plan for the network is shorter than the bound of a tree with the same links or
 // fewer: not where some cables carry more messages at once than the tree has links for them.
-func (p *Places) Exact(t *topology.Tree) bool {
+func (p *Places) Exact(t *topology.Live) bool {
 	return p.stack == nil || p.stack.exact && (p.stack.each || len(t.Dead()) == 0)
 }
 

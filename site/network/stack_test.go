@@ -42,7 +42,7 @@ func TestStackCapacities(t *testing.T) {
 		phases := max(n.Hosts()-1, int(math.Ceil(least-1e-6)))
 		proven := minmax.OfTree(p, p.Tree)
 		expect.MustTrue(t, proven <= least+1e-6 && max(n.Hosts()-1, int(math.Ceil(proven-1e-6))) == phases, "%s: bound %g, linear program %g", what, proven, least)
-		if p.Exact(p.Tree) {
+		if p.Exact(&p.Tree.Live) {
 			exact++
 			expect.MustTrue(t, bound.Phases == phases && s.Phases == phases, "%s: %d phases, bound %d, linear program %g", what, s.Phases, bound.Phases, least)
 		}
@@ -88,7 +88,7 @@ func TestInexactMesh(t *testing.T) {
 		}
 	}
 	p := expect.Value(network.Spineless(b.Build()))(t)
-	expect.True(t, !p.Exact(p.Tree) && p.Inexact() == "in which planes with the same top switches differ in shape", "%t: %s", p.Exact(p.Tree), p.Inexact())
+	expect.True(t, !p.Exact(&p.Tree.Live) && p.Inexact() == "in which planes with the same top switches differ in shape", "%t: %s", p.Exact(&p.Tree.Live), p.Inexact())
 }
 
 // leastLoad is the least largest load of routes up and down a tree, split at will: a linear program over all of them,

@@ -27,7 +27,7 @@ func outlined(n *Network) (*outline, error) {
 		return nil, err
 	}
 	if t, err := topology.New(o.full()); err == nil {
-		if nodes := switchesNamed(n, t); nodes != nil {
+		if nodes := switchesNamed(n, &t.Live); nodes != nil {
 			o.nodes = nodes
 		}
 	}
@@ -42,7 +42,7 @@ func (o *outline) full() topology.Options {
 }
 
 // switchesNamed returns the switches in the order of a tree, nil unless each has its name.
-func switchesNamed(n *Network, t *topology.Tree) (nodes []Node) {
+func switchesNamed(n *Network, t *topology.Live) (nodes []Node) {
 	x := names(n)
 	for sw := range t.Switches() {
 		found := x.byName[t.SwitchName(sw)]

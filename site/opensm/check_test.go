@@ -56,7 +56,7 @@ func TestCheckFindsEachDamage(t *testing.T) {
 		}, "h9, server9 in the plan"},
 	} {
 		tree := treeOf(t, "FT(2;4,8)", "leaf0-spine0")
-		r := compute(t, build(t, tree, plan.Options{Schedule: "fors"}), networkOf(t, tree, 2), 2)
+		r := compute(t, build(t, tree, plan.Options{Schedule: "fors"}), networkOf(t, tree.Wires, 2), 2)
 		lid := int(r.Net.Info(9).LID)
 		c.damage(r, func(s network.Node) []uint8 { return r.Tables.Row(r.Net.Index(s)) }, lid)
 		err := r.check()
@@ -77,7 +77,7 @@ func TestCheckFindsEachDamage(t *testing.T) {
 // TestDeadInTheNetworkOnly is a cable that the plan uses and the network lacks.
 func TestDeadInTheNetworkOnly(t *testing.T) {
 	tree := treeOf(t, "FT(2;4,8)")
-	n := expect.Value(networkOf(t, tree, 2).Degrade([]string{"leaf3-spine1"}))(t)
+	n := expect.Value(networkOf(t, tree.Wires, 2).Degrade([]string{"leaf3-spine1"}))(t)
 	_, err := Compute(build(t, tree, plan.Options{Schedule: "fors"}), n, Options{LMC: 2})
 	e, ok := errors.AsType[*RefusedError](err)
 	if !ok || e.first[0] != (problem{deadPort, "leaf3-spine1, from s1_3 to s2_1, is alive in the plan and not there in the network"}) || e.Total < firstProblems || len(e.first) != firstProblems || !strings.Contains(err.Error(), "more") {
@@ -89,7 +89,7 @@ func TestComputeRefuses(t *testing.T) {
 	tree := treeOf(t, "FT(2;2,3)")
 	three := build(t, options(t, topology.Options{Ports: 2, Leaves: 2, Pods: 2}), plan.Options{Routing: routing.Ftree})
 	ftree := build(t, tree, plan.Options{Routing: routing.Ftree})
-	n := networkOf(t, tree, 0)
+	n := networkOf(t, tree.Wires, 0)
 	two := network.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 2}}
 	parallel := expect.Value(two.Build(0))(t)
 	rename := func(names map[network.Node]string) *network.Network {
@@ -102,7 +102,7 @@ func TestComputeRefuses(t *testing.T) {
 		}
 		return n.WithInfo(info)
 	}
-	lost := expect.Value(networkOf(t, treeOf(t, "FT(2;2,3)"), 0).Degrade([]string{"h1"}))(t)
+	lost := expect.Value(networkOf(t, treeOf(t, "FT(2;2,3)").Wires, 0).Degrade([]string{"h1"}))(t)
 	for _, c := range []struct {
 		name string
 		p    *plan.Plan
@@ -115,14 +115,14 @@ func TestComputeRefuses(t *testing.T) {
 		{"ecmp", build(t, tree, plan.Options{Routing: routing.ECMP}), n, Options{}, "one port for a LID"},
 		{"spray", build(t, tree, plan.Options{Routing: routing.Spray}), n, Options{}, "one port for a LID"},
 		{"LMC", ftree, n, Options{LMC: 8}, "must be 0..7"},
-		{"another tree", ftree, networkOf(t, treeOf(t, "FT(2;2,4)"), 0), Options{}, "6 switches instead of 3 leaves and 2 spines"},
+		{"another tree", ftree, networkOf(t, treeOf(t, "FT(2;2,4)").Wires, 0), Options{}, "6 switches instead of 3 leaves and 2 spines"},
 		{"parallel cables", ftree, parallel, Options{}, "2 cables"},
 		{"a server elsewhere", ftree, rename(map[network.Node]string{0: "h2", 2: "h0"}), Options{}, "no cable to s1_0, its leaf"},
 		{"a server not there", ftree, rename(map[network.Node]string{0: "x"}), Options{}, "server0"},
 		{"a leaf that is a host", ftree, rename(map[network.Node]string{0: "leaf0", 6: "h0"}), Options{}, "h0"},
 		{"fewer hosts by order", ftree, withoutNames(lost), Options{}, "has 1 hosts, leaf0 of the plan has 2 servers"},
 		{"too many LIDs", build(t, treeOf(t, "FT(2;20,20)"), plan.Options{Routing: routing.Ftree}),
-			networkOf(t, treeOf(t, "FT(2;20,20)"), 0), Options{LMC: 7}, "need LIDs"},
+			networkOf(t, treeOf(t, "FT(2;20,20)").Wires, 0), Options{LMC: 7}, "need LIDs"},
 	} {
 		expect.Error(t, expect.Err(Compute(c.p, c.n, c.o)), c.says)
 	}
@@ -152,7 +152,7 @@ func TestWhatOpenSMTakesInSilence(t *testing.T) {
 		"empty":            {0, nil, "no forwarding table"},
 	} {
 		tree := treeOf(t, "FT(2;4,8)", c.down...)
-		r := compute(t, build(t, tree, plan.Options{Routing: routing.Spread}), networkOf(t, tree, c.lmc), c.lmc)
+		r := compute(t, build(t, tree, plan.Options{Routing: routing.Spread}), networkOf(t, tree.Wires, c.lmc), c.lmc)
 		f := expect.Value(os.Open(filepath.Join("testdata", name+".lfts.gz")))(t)
 		defer f.Close()
 		text := expect.Value(gzip.NewReader(f))(t)

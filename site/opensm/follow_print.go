@@ -90,11 +90,11 @@ func deadText(dead []string) string {
 }
 
 func (p *Printer) record(r failover.Record) {
-	c := changeOf(p.tree, r)
+	c := changeOf(&p.tree.Live, r)
 	p.line(Line{Time: time.Now(), Step: c.text(r), Error: trouble(r), Change: c})
 }
 
-func changeOf(t *topology.Tree, r failover.Record) *Change {
+func changeOf(t *topology.Live, r failover.Record) *Change {
 	since := func(at time.Duration) float64 {
 		if at == 0 {
 			return 0

@@ -38,7 +38,7 @@ func build(t testing.TB, tree *topology.Tree, o plan.Options) *plan.Plan {
 	return expect.Value(plan.Build(tree, o))(t)
 }
 
-func networkOf(t testing.TB, tree *topology.Tree, lmc int) *network.Network {
+func networkOf(t testing.TB, tree topology.Wires, lmc int) *network.Network {
 	t.Helper()
 	n := expect.Value(Network(tree.Shape, lmc))(t)
 	return n

@@ -113,7 +113,7 @@ func (f *fake) read(context.Context, int) ([]byte, error) {
 func twoPlans(t *testing.T) (first, second *Routes) {
 	t.Helper()
 	tree := treeOf(t, "FT(2;2,3)")
-	n := networkOf(t, tree, 1)
+	n := networkOf(t, tree.Wires, 1)
 	first = compute(t, build(t, tree, plan.Options{Schedule: "linear-shift"}), n, 1)
 	second = compute(t, build(t, treeOf(t, "FT(2;2,3)", "leaf0-spine0"), plan.Options{Schedule: "fors", Objective: schedules.FewestPaths}), n, 1)
 	return first, second

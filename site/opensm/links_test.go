@@ -57,7 +57,7 @@ func newScene(t *testing.T, dead ...string) *scene {
 
 func sceneOf(t *testing.T, tree *topology.Tree) *scene {
 	t.Helper()
-	n := networkOf(t, tree, 1)
+	n := networkOf(t, tree.Wires, 1)
 	c := &scene{log: filepath.Join(t.TempDir(), "log"), found: make(chan error, 9)}
 	s := expect.Value(NewSubnet(n, tree, SubnetOptions{Manager: &Manager{LogFile: c.log, find: self}, Discover: func(context.Context, int) ([]byte, error) {
 		if err := <-c.found; err != nil {

@@ -114,7 +114,7 @@ func FuzzLog(f *testing.F) {
 		expect.False(t, !slices.Equal(slices.DeleteFunc(slices.Clone(lines), empty), slices.DeleteFunc(two, empty)) || !bytes.Equal(whole.rest, parts.rest),
 			"%q in two parts: %q, %q", text, lines, two)
 		tree := treeOf(t, "FT(2;2,3)")
-		n := networkOf(t, tree, 1)
+		n := networkOf(t, tree.Wires, 1)
 		places := expect.Value(network.Match(tree, n))(t)
 		var r reasons
 		state := newLinks(tree, places, n)

@@ -64,7 +64,7 @@ func TestStandbyTakesOver(t *testing.T) {
 	need.Heavy(t)
 	ibtest.Need(t)
 	t.Parallel()
-	f := follows(t, "FT(2;4,8)", 2, "-p", "9", "-g", guidOf(networkOf(t, treeOf(t, "FT(2;4,8)"), 2), 0))
+	f := follows(t, "FT(2;4,8)", 2, "-p", "9", "-g", guidOf(networkOf(t, treeOf(t, "FT(2;4,8)").Wires, 2), 0))
 	next := f.beside(t, "Entering STANDBY state", "-F", soon(t, ""), "-p", "1")
 	f.joins(t, f.install(t)) // two read the tables
 	f.live.Kill()
@@ -79,7 +79,7 @@ func TestStandbyTakesOver(t *testing.T) {
 func TestStandbyLoadsOthers(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()
-	f := follows(t, "FT(2;2,3)", 1, "-g", guidOf(networkOf(t, treeOf(t, "FT(2;2,3)"), 1), 0))
+	f := follows(t, "FT(2;2,3)", 1, "-g", guidOf(networkOf(t, treeOf(t, "FT(2;2,3)").Wires, 1), 0))
 	f.install(t, "leaf0-spine0")
 	want := compute(t, build(t, treeOf(t, "FT(2;2,3)", "leaf1-spine1"), plan.Options{Schedule: "fors"}), f.net, 1)
 	_, err := f.o.Install(t.Context(), want) // as a run does for its next case
@@ -129,7 +129,7 @@ func TestRestarted(t *testing.T) {
 func TestAnotherMaster(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()
-	own := guidOf(networkOf(t, treeOf(t, "FT(2;4,8)"), 2), 0)
+	own := guidOf(networkOf(t, treeOf(t, "FT(2;4,8)").Wires, 2), 0)
 	f := follows(t, "FT(2;4,8)", 2, "-p", "9", "-g", own)
 	f.install(t)
 	held := func() string {
@@ -171,7 +171,7 @@ func TestUnit(t *testing.T) {
 		need.Missing(t, "opensm", err.Error())
 	}
 	tree, dir := treeOf(t, "FT(2;2,3)"), t.TempDir()
-	n := networkOf(t, tree, 1)
+	n := networkOf(t, tree.Wires, 1)
 	first := compute(t, build(t, tree, plan.Options{Schedule: "linear-shift"}), n, 1)
 	f := judge(t, first, n)
 	f.live.Kill() // before: an OpenSM that looks for others while one ends may wait for ever

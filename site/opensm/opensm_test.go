@@ -64,7 +64,7 @@ func TestRoutesTakeThePlansPaths(t *testing.T) {
 	lmcs := map[int]bool{}
 	for seed := range uint64(300) {
 		p := anyPlan(t, seed)
-		n := networkOf(t, p.Tree, 0)
+		n := networkOf(t, p.Tree.Wires, 0)
 		r := compute(t, p, n, int(seed%2))
 		lmcs[r.lmc] = true
 		walkAll(t, seed, r)
@@ -81,7 +81,7 @@ func TestRoutesTakeThePlansCables(t *testing.T) {
 		dead := expect.Value(tree.Random(rng.IntN(tree.AllLinks()/3), seed))(t)
 		tree = expect.Value(tree.Without(dead...))(t)
 		p := build(t, tree, []plan.Options{{Schedule: "fors"}, {Schedule: "linear-shift", Routing: routing.Spread}}[seed%2])
-		n := networkOf(t, tree, 0)
+		n := networkOf(t, tree.Wires, 0)
 		whole := compute(t, p, n, int(seed%2))
 		walkAll(t, seed, whole)
 		takesCables(t, seed, whole)
@@ -95,7 +95,7 @@ func TestRoutesTakeThePlansCables(t *testing.T) {
 	expect.True(t, more > 0, "no plan needs more LIDs than it has paths")
 	tree := options(t, topology.Options{Ports: 2, Leaves: 2, Cables: 2})
 	p := build(t, tree, plan.Options{Schedule: "fors"})
-	expect.Error(t, expect.Err(Compute(p, networkOf(t, tree, 0), Options{ByPath: true})), "a LID for each path is for trees with one")
+	expect.Error(t, expect.Err(Compute(p, networkOf(t, tree.Wires, 0), Options{ByPath: true})), "a LID for each path is for trees with one")
 	three := network.PGFT{M: []int{2, 2}, W: []int{1, 2}, P: []int{1, 3}}
 	expect.Error(t, expect.Err(Compute(p, expect.Value(three.Build(0))(t), Options{})), "s1_0 and s2_0 are joined by 3 cables, more than 2")
 }
@@ -122,7 +122,7 @@ func takesCables(t *testing.T, seed uint64, r *Routes) {
 func TestLIDPerPath(t *testing.T) {
 	for seed := range uint64(100) {
 		p := anyPlan(t, seed)
-		r := expect.Value(Compute(p, networkOf(t, p.Tree, 0), Options{ByPath: true, Renumber: true}))(t)
+		r := expect.Value(Compute(p, networkOf(t, p.Tree.Wires, 0), Options{ByPath: true, Renumber: true}))(t)
 		walkAll(t, seed, r)
 		for group := range p.Tree.Leaves() {
 			for h := range network.Node(r.Net.Hosts()) {
@@ -143,7 +143,7 @@ func TestOneLIDOfPods(t *testing.T) {
 	for seed := range uint64(30) {
 		dead := expect.Value(tree.Random(1+int(seed%4), seed))(t)
 		p := build(t, expect.Value(tree.Without(dead...))(t), plan.Options{Schedule: "fors", Objective: schedules.FewestPaths, Routing: "pinned"})
-		r, err := Compute(p, networkOf(t, p.Tree, 0), Options{})
+		r, err := Compute(p, networkOf(t, p.Tree.Wires, 0), Options{})
 		expect.MustTrue(t, err == nil && r.need == 0, "seed %d, without %v: %v", seed, dead, err)
 		walkAll(t, seed, r)
 	}
@@ -154,7 +154,7 @@ func TestNeedIsOfPlans(t *testing.T) {
 	several := 0
 	for seed := range uint64(600) {
 		p := anyPlan(t, seed)
-		r, err := Compute(p, networkOf(t, p.Tree, 0), Options{Renumber: true})
+		r, err := Compute(p, networkOf(t, p.Tree.Wires, 0), Options{Renumber: true})
 		if err != nil {
 			expect.True(t, p.Paths.LMC > maxLMC, "seed %d: %v, the plan says LMC %d", seed, err, p.Paths.LMC)
 			continue
@@ -222,7 +222,7 @@ func TestThesisFigures(t *testing.T) {
 	fill := append([]int{20}, slices.Repeat([]int{18}, 17)...)
 	tree := options(t, topology.Options{Ports: 20, Leaves: 18, Fill: fill})
 	p := build(t, tree, plan.Options{Schedule: "linear-shift", Routing: routing.Ftree})
-	u := compute(t, p, networkOf(t, tree, 0), 5).Use()
+	u := compute(t, p, networkOf(t, tree.Wires, 0), 5).Use()
 	expect.True(t, u.Entries == 10469 && u.LIDs == 10470 && u.LMC == 5 && u.Capacity == 49152, "%+v", u)
 }
 
@@ -230,7 +230,7 @@ func TestThesisFigures(t *testing.T) {
 func TestMatchByOrder(t *testing.T) {
 	tree := options(t, topology.Options{Ports: 3, Leaves: 3, Spines: 2, Fill: []int{3, 1, 2}}, "leaf0-spine1")
 	p := build(t, tree, plan.Options{Schedule: "fors"})
-	n := networkOf(t, tree, 0)
+	n := networkOf(t, tree.Wires, 0)
 	want := compute(t, p, n, 0)
 	info := make([]network.Info, n.Nodes())
 	for v := range info {
@@ -247,7 +247,7 @@ func TestMatchByOrder(t *testing.T) {
 func TestHostsOutsideThePlan(t *testing.T) {
 	tree := treeOf(t, "FT(2;2,3)")
 	p := build(t, tree, plan.Options{Schedule: "linear-shift", Routing: routing.Ftree})
-	full := networkOf(t, tree, 0)
+	full := networkOf(t, tree.Wires, 0)
 	var b network.Builder
 	for h := range full.Hosts() {
 		b.Host(full.Info(network.Node(h)))
@@ -300,7 +300,7 @@ func TestLIDsAreKept(t *testing.T) {
 		{"too few", func(_ network.Node, i *network.Info) { i.LMC = 0 }, false},
 		{"beyond unicast", func(_ network.Node, i *network.Info) { i.LID += 0xC000 }, false},
 	} {
-		n := networkOf(t, tree, 1)
+		n := networkOf(t, tree.Wires, 1)
 		info := make([]network.Info, n.Nodes())
 		for v := range info {
 			info[v] = n.Info(network.Node(v))
@@ -314,7 +314,7 @@ func TestLIDsAreKept(t *testing.T) {
 func TestFiles(t *testing.T) {
 	tree := options(t, topology.Options{Ports: 2, Leaves: 2, Fill: []int{2, 1}})
 	p := build(t, tree, plan.Options{Schedule: "fors"})
-	r := compute(t, p, networkOf(t, tree, 1), 1)
+	r := compute(t, p, networkOf(t, tree.Wires, 1), 1)
 	dir := t.TempDir()
 	expect.Must(t, expect.Err(Files{Dir: dir}.Put(t.Context(), r)))
 	text := func(name string) string {
@@ -341,7 +341,7 @@ func TestPathsWithoutSchedule(t *testing.T) {
 	tree := treeOf(t, "FT(2;1,3)", "leaf0-spine0")
 	p := build(t, tree, plan.Options{Routing: routing.Ftree, DropUnreachable: true})
 	var b bytes.Buffer
-	expect.Must(t, compute(t, p, networkOf(t, tree, 0), 0).writePaths(&b))
+	expect.Must(t, compute(t, p, networkOf(t, tree.Wires, 0), 0).writePaths(&b))
 	want := "phase,src,dst,dlid\n-,1,2,3\n-,2,1,2\n"
 	expect.True(t, b.String() == want, "%q, want %q", b.String(), want)
 }
@@ -354,7 +354,7 @@ func TestCablesOneLID(t *testing.T) {
 		tree := topologytest.Cables(t, rng, 6, 7, 6)
 		for o, most := range map[schedules.Objective]int{schedules.FewestPaths: 0, schedules.FewestPhases: maxLMC} {
 			p := build(t, tree, plan.Options{Schedule: "fors", Routing: routing.Pinned, Objective: o})
-			r := expect.Value(Compute(p, networkOf(t, tree, 0), Options{Renumber: true}))(t)
+			r := expect.Value(Compute(p, networkOf(t, tree.Wires, 0), Options{Renumber: true}))(t)
 			takesCables(t, 0, r)
 			expect.True(t, r.need == p.Paths.LMC && r.need <= most, "%s, %s: LMC %d, planned %d", tree.Notation(), o, r.need, p.Paths.LMC)
 		}
@@ -362,15 +362,15 @@ func TestCablesOneLID(t *testing.T) {
 	for _, name := range []string{"minhop", "dmodc"} { // the tables of engines have one path
 		tree := topologytest.Cables(t, rng, 6, 7, 6)
 		p := build(t, tree, plan.Options{Schedule: "linear-shift", Routing: name})
-		expect.Equal(t, expect.Value(Compute(p, networkOf(t, tree, 0), Options{Renumber: true}))(t).need, 0, "needed LMC of %s", name)
+		expect.Equal(t, expect.Value(Compute(p, networkOf(t, tree.Wires, 0), Options{Renumber: true}))(t).need, 0, "needed LMC of %s", name)
 	}
 	single := options(t, topology.Options{Ports: 4, Leaves: 4})
-	_, err := Compute(build(t, single, plan.Options{Schedule: "fors", Objective: schedules.FewestPaths}), networkOf(t, single, 0), Options{LMC: 2})
+	_, err := Compute(build(t, single, plan.Options{Schedule: "fors", Objective: schedules.FewestPaths}), networkOf(t, single.Wires, 0), Options{LMC: 2})
 	expect.Error(t, err, "the plan needs LMC 2 and hosts have 0")
 	expect.False(t, strings.Contains(err.Error(), "several cables"), "a tree with single cables: %v", err)
 	for _, o := range []topology.Options{{Ports: 4, Leaves: 4, Spines: 4, Cables: 2}, {Ports: 9, Leaves: 4, Spines: 3, Cables: 3}, {Ports: 20, Leaves: 18, Spines: 10, Cables: 2}} {
 		p := build(t, options(t, o), plan.Options{Schedule: "fors", Objective: schedules.FewestPaths})
-		n := networkOf(t, p.Tree, 0)
+		n := networkOf(t, p.Tree.Wires, 0)
 		for _, lmc := range []int{0, 2} { // more LIDs do no harm
 			r := expect.Value(Compute(p, n, Options{LMC: lmc, Renumber: true}))(t)
 			takesCables(t, 0, r)

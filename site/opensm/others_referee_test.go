@@ -83,7 +83,7 @@ func TestOpenSMKeepsOthers(t *testing.T) {
 		t.Run(fmt.Sprintf("%s, LMC %d", c.on, c.lmc), func(t *testing.T) {
 			t.Parallel()
 			tree := treeOf(t, c.on)
-			n := withOthers(t, networkOf(t, tree, c.lmc), c.lmc)
+			n := withOthers(t, networkOf(t, tree.Wires, c.lmc), c.lmc)
 			all := n.Others() * n.Switches()
 			before := compute(t, build(t, tree, plan.Options{Schedule: "linear-shift", Routing: "ftree"}), n, c.lmc)
 			f := judge(t, before, n)
@@ -134,7 +134,7 @@ func TestOpenSMKeepsOthers(t *testing.T) {
 func TestOpenSMLoadsUnequalPods(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()
-	whole := networkOf(t, treeOf(t, "FT(3;3,3,3)"), 0)
+	whole := networkOf(t, treeOf(t, "FT(3;3,3,3)").Wires, 0)
 	gone := map[string]bool{"s1_8": true, "s2_4": true}
 	left := expect.Value(ibtest.Lose(whole, func(v network.Node) bool {
 		return gone[whole.Info(v).Name] || whole.IsHost(v) && gone[whole.Info(whole.Leaf(v).Node).Name]

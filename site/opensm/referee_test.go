@@ -68,7 +68,7 @@ func TestInstallAfterSweeps(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()
 	first, second := twoPlans(t)
-	f := judge(t, first, networkOf(t, first.Plan.Tree, 1))
+	f := judge(t, first, networkOf(t, first.Plan.Tree.Wires, 1))
 	for _, r := range []*Routes{second, first, second} {
 		for range 3 {
 			sm := expect.Value(f.o.process(0))(t)
@@ -153,7 +153,7 @@ func TestOpenSMLoadsPlans(t *testing.T) {
 				options.Routing = engines.OpenSMMinHop
 			}
 			p := build(t, tree, options)
-			r := compute(t, p, networkOf(t, tree, c.lmc), c.least)
+			r := compute(t, p, networkOf(t, tree.Wires, c.lmc), c.least)
 			expect.MustFalse(t, r.lmc != c.lmc || !r.kept, "LMC %d, LIDs kept %v; want %d, true", r.lmc, r.kept, c.lmc)
 			other := compute(t, build(t, tree, plan.Options{Schedule: "linear-shift", Routing: "ftree"}), r.Net, c.lmc)
 			f := judge(t, other, r.Net)
@@ -172,7 +172,7 @@ func TestOpenSMFollowsAPlan(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()
 	tree := treeOf(t, "FT(2;4,8)")
-	n := networkOf(t, tree, 2)
+	n := networkOf(t, tree.Wires, 2)
 	options := plan.Options{Schedule: "fors"}
 	before := compute(t, build(t, tree, options), n, 2)
 	f := judge(t, before, n)
@@ -202,7 +202,7 @@ func TestOpenSMRestores(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()
 	tree := treeOf(t, "FT(2;4,8)")
-	n := networkOf(t, tree, 1)
+	n := networkOf(t, tree.Wires, 1)
 	first := compute(t, build(t, tree, plan.Options{Schedule: "linear-shift"}), n, 1)
 	second := compute(t, build(t, treeOf(t, "FT(2;4,8)", "leaf1-spine2"), plan.Options{Schedule: "fors", Objective: schedules.FewestPaths}), n, 1)
 	f := judge(t, first, n)

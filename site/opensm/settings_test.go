@@ -81,7 +81,7 @@ func TestLogging(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			expect.Must(t, os.WriteFile(conf, []byte(c.conf), 0o600))
-			live := expect.Value(ibtest.Start(t.Context(), networkOf(t, treeOf(t, "FT(2;2,3)"), 1), "minhop", nil, c.args...))(t)
+			live := expect.Value(ibtest.Start(t.Context(), networkOf(t, treeOf(t, "FT(2;2,3)").Wires, 1), "minhop", nil, c.args...))(t)
 			defer live.Close()
 			if c.err != "" { // else it would not come up for us
 				expect.Must(t, os.WriteFile(conf, []byte("force_log_flush FALSE\n"), 0o600))

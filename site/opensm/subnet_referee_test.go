@@ -37,7 +37,7 @@ type followed struct {
 func follows(t testing.TB, notation string, lmc int, args ...string) *followed {
 	t.Helper()
 	tree := treeOf(t, notation)
-	n := networkOf(t, tree, lmc)
+	n := networkOf(t, tree.Wires, lmc)
 	r := compute(t, build(t, tree, plan.Options{Schedule: "fors"}), n, lmc)
 	f := &followed{referee: judge(t, r, n, args...), net: n, tree: tree, events: make(chan failover.LinkEvent, 64), looked: make(chan struct{})}
 	f.o.Process, f.o.LogFile = Auto, "" // as whoever says nothing

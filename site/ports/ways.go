@@ -161,7 +161,7 @@ func (w *Ways) plan(n *wayset, c scenario.Case, p *plan.Plan) (_ *plan.Plan, err
 		out.Bound = scheduler.Bound{Phases: int(whole(least))}
 	}
 	if c.Schedule != "" {
-		out.Schedule = scheduler.FromMessages(c.Schedule, p.Tree, false, o.messages)
+		out.Schedule = scheduler.FromMessages(c.Schedule, p.Tree.Wires, false, o.messages)
 	}
 	return &out, nil
 }

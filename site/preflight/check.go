@@ -86,7 +86,7 @@ func surveyTime(n int) time.Duration {
 func measured(ctx context.Context, j fabric.Joined, switches map[string]string, limit time.Duration) (s Survey, err error) {
 	s = Survey{Servers: intended(j.Tree.Shape, j.Hosts), Spines: j.Tree.Paths(), Switches: switches}
 	if t := j.Tree; !t.Plain() {
-		s.Half = halfWay(t)
+		s.Half = halfWay(&t.Live)
 	}
 	place := map[int]int{} // position -> index
 	for i, h := range j.Hosts {
@@ -98,7 +98,7 @@ func measured(ctx context.Context, j fabric.Joined, switches map[string]string, 
 }
 
 // halfWay names the switch half way on a path.
-func halfWay(t *topology.Tree) func(from, to, path int) string {
+func halfWay(t *topology.Live) func(from, to, path int) string {
 	return func(from, to, path int) string {
 		links := t.PathLinks(from, to, path)
 		_, high := t.Ends(links[len(links)/2])

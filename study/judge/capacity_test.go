@@ -144,7 +144,7 @@ func TestJudgeSlowHostsAndFastCables(t *testing.T) {
 		in.Net = in.Whole
 		p := expect.Value(network.Spineless(in.Net))(t)
 		r := p.Rates()
-		if r.Faster || !p.Exact(p.Tree) {
+		if r.Faster || !p.Exact(&p.Tree.Live) {
 			r.Faster, r.Least = true, minmax.OfTree(p, p.Tree)
 		}
 		made, err := best.Tree(p.Tree, plan.Options{Schedule: "fors"}, r)
@@ -154,7 +154,7 @@ func TestJudgeSlowHostsAndFastCables(t *testing.T) {
 		expect.MustTrue(t, about.Takes >= about.Least-1e-9 && float64(made.Phases()) >= float64(made.Bound.Phases), "%s: %+v", what, about)
 		v := judged(t, in)
 		expect.MustTrue(t, v.AtMost.Phases > about.Least-1-1e-6 && v.AtMost.Phases < about.Least+1+1e-6, "%s: judge %g, plan %g", what, v.AtMost.Phases, about.Least)
-		if !p.Exact(p.Tree) {
+		if !p.Exact(&p.Tree.Live) {
 			continue
 		}
 		levels[p.Tree.Levels()]++

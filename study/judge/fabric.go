@@ -110,7 +110,7 @@ func (f *fabric) find() (*topology.Tree, *network.Places, error) {
 		f.gaps = cmp.Or(p.Gaps(), p.Joints())
 		p, err = p.For(f.net, f.hosts.Nodes)
 	}
-	if err == nil && !p.Exact(p.Tree) {
+	if err == nil && !p.Exact(&p.Tree.Live) {
 		f.inexact = p
 		err = fmt.Errorf("no tree has the bound of three levels %s; evbench plan has one", p.Inexact())
 	}

@@ -182,7 +182,7 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) error {
 	if names := t.DownNames(); len(names) > 0 {
 		v.Dead = names
 	}
-	if err := sameDead(t, r); err != nil {
+	if err := sameDead(&t.Live, r); err != nil {
 		return err
 	}
 	if t.Levels() == 2 && t.Servers() > boundHosts {
@@ -207,7 +207,7 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) error {
 }
 
 // sameDead checks that our own result was measured with the dead links of the tree.
-func sameDead(t *topology.Tree, r *foreign.Result) error {
+func sameDead(t *topology.Live, r *foreign.Result) error {
 	if r == nil || !r.DownKnown {
 		return nil
 	}

@@ -91,7 +91,7 @@ func (v *inventor) worst(l topology.Link) {
 	v.flaps(l, 60*day+time.Hour, left)
 }
 
-func invent(seed uint64, t *topology.Tree) *inventor {
+func invent(seed uint64, t *topology.Shape) *inventor {
 	v := &inventor{rng: rand.New(rand.NewPCG(seed, 44)), free: map[topology.Link]time.Duration{}}
 	links := v.rng.Perm(t.Leaves() * t.Spines())
 	link := func(i int) topology.Link {
@@ -143,7 +143,7 @@ func lhcbTree(t *testing.T) *topology.Tree {
 }
 
 // read reads a log of a tree.
-func read(t *testing.T, tree *topology.Tree, text []byte) (*failures.History, []failures.Failure) {
+func read(t *testing.T, tree *topology.Shape, text []byte) (*failures.History, []failures.Failure) {
 	t.Helper()
 	l := expect.Value(failures.Read(bytes.NewReader(text), "log"))(t)
 	n := expect.Value(network.PGFT{M: []int{tree.Ports(), tree.Leaves()}, W: []int{1, tree.Spines()}, P: []int{1, 1}}.Build(0))(t)
@@ -156,13 +156,13 @@ func read(t *testing.T, tree *topology.Tree, text []byte) (*failures.History, []
 func TestLHCbLog(t *testing.T) {
 	t.Parallel()
 	tree := lhcbTree(t)
-	text := invent(1, tree).csv(tree.Ports())
+	text := invent(1, tree.Shape).csv(tree.Ports())
 	if *update {
 		expect.Must(t, os.WriteFile(lhcbLog, text, 0o644))
 	}
 	committed, err := os.ReadFile(lhcbLog)
 	expect.True(t, err == nil && bytes.Equal(committed, text), "%s is not what its generator writes (%v); see -update", lhcbLog, err)
-	h, fs := read(t, tree, text)
+	h, fs := read(t, tree.Shape, text)
 	g := failures.Summarise(h, failures.Settings{Merge: 10 * time.Minute}).Groups[0]
 	expect.True(t, g.Raw.Failures == 2056 && g.Flaps >= 1750 && g.Flaps <= 1800 && g.Periods >= 250 && g.Periods <= 300,
 		"%d failures, %d flaps in %d periods; the thesis has 2056, 1778 in 287", g.Raw.Failures, g.Flaps, g.Periods)
@@ -170,7 +170,7 @@ func TestLHCbLog(t *testing.T) {
 		got := g.Raw.Durations.Below(x.seconds)
 		expect.True(t, math.Abs(got-x.share) <= 0.02, "%.3f shorter than %g s, the thesis has %g", got, x.seconds, x.share)
 	}
-	l := FromFailures(tree, h, fs)
+	l := FromFailures(&tree.Live, h, fs)
 	w, _ := l.worst()
 	expect.False(t, l.Skipped != 0 || l.Failures != 2056 || w.failures != 861 || math.Abs(w.down.Seconds()/6.1e5-1) > 0.02 || l.Span < 59*day || l.Span > 62*day,
 		"%d of %d skipped, worst %+v, span %s", l.Skipped, l.Failures, w, l.Span)

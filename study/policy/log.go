@@ -34,7 +34,7 @@ type Log struct {
 // FromFailures makes a log of failures. A failure that still lasts where the log ends counts until
 // then. Failures without a known begin or end, and links outside the tree, are left out and
 // counted.
-func FromFailures(t *topology.Tree, h *failures.History, fs []failures.Failure) Log {
+func FromFailures(t *topology.Live, h *failures.History, fs []failures.Failure) Log {
 	l := Log{From: h.From, Span: h.To.Sub(h.From)}
 	for _, f := range fs {
 		links, err := t.Links(h.Links[f.Link].Name)

@@ -168,7 +168,7 @@ func TestApart(t *testing.T) {
 }
 
 // randomLog draws failures of few links, which overlap and flap.
-func randomLog(rng *rand.Rand, tree *topology.Tree) Log {
+func randomLog(rng *rand.Rand, tree *topology.Shape) Log {
 	l := Log{Span: time.Duration(1000+rng.IntN(20_000)) * sec}
 	for range rng.IntN(6) {
 		link := topology.Link{Leaf: rng.IntN(tree.Leaves()), Spine: rng.IntN(tree.Spines())}
@@ -190,7 +190,7 @@ func TestRandomLogs(t *testing.T) {
 	rates := flat()
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 7))
-		l := randomLog(rng, tree)
+		l := randomLog(rng, tree.Shape)
 		o := options{Tree: tree, Times: slow()}
 		o.Times.Exchange = time.Duration(rng.IntN(30)) * sec
 		if rng.IntN(2) == 0 {
@@ -225,7 +225,7 @@ func TestInstant(t *testing.T) {
 	tree := small(t)
 	rates := flat()
 	for seed := range uint64(40) {
-		l := randomLog(rand.New(rand.NewPCG(seed, 8)), tree)
+		l := randomLog(rand.New(rand.NewPCG(seed, 8)), tree.Shape)
 		_, r := result(t, failover.FORS, l, options{Tree: tree}, rates)
 		s := expect.Value(Instant(failover.FORS, l, tree))(t)
 		expect.Must(t, rates.Learn(context.Background(), s))

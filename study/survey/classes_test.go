@@ -47,7 +47,7 @@ func TestClasses(t *testing.T) {
 			expect.OK(t, w.prepare(&WhatIfReport{}))
 			alone := &whatIf{tree: tree, opt: w.opt, leaf: w.leaf, orders: w.orders}
 			known := 0
-			for _, g := range Groups(tree, k) {
+			for _, g := range Groups(&tree.Live, k) {
 				for n := range g.Count {
 					names, dead := g.Set(n)
 					cut := expect.Value(tree.Without(dead...))(t)
@@ -145,7 +145,7 @@ func TestChanges(t *testing.T) {
 				continue
 			}
 			order := NewOrder(p.Schedule)
-			c := newChanges(tree, order, leaf)
+			c := newChanges(&tree.Live, order, leaf)
 			for range 10 {
 				var paths []int32
 				got := expect.Value(c.over(func(path []int32) error {

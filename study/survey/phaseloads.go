@@ -27,7 +27,7 @@ type tally struct {
 	wires []int32  // by load: how many have it; not for load 0
 }
 
-func newChanges(t *topology.Tree, o *Order, leaf []int) *changes {
+func newChanges(t *topology.Live, o *Order, leaf []int) *changes {
 	c := &changes{wires: t.Wires, leaf: leaf, leaves: t.Leaves(), ranks: t.Servers(), stride: 4}
 	if t.Plain() {
 		c.stride = 2

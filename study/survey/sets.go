@@ -23,7 +23,7 @@ type Group struct {
 
 // Groups returns the sets of k live links of t, and of k switches other than leaves
 // that have a live link left. A group without a set is left out.
-func Groups(t *topology.Tree, k int) []Group {
+func Groups(t *topology.Live, k int) []Group {
 	links, switches := Group{Name: "links", k: k}, Group{Name: "spines", k: k}
 	if t.Levels() == 3 {
 		switches.Name = "switches"
@@ -49,7 +49,7 @@ func Groups(t *topology.Tree, k int) []Group {
 
 // deadWith returns the live links of a switch, and of those that are the same switch of the network; nil
 // for these.
-func deadWith(t *topology.Tree, sw int) (dead []topology.Link) {
+func deadWith(t *topology.Live, sw int) (dead []topology.Link) {
 	for twin := range t.Switches() {
 		if !t.OneSwitch(sw, twin) {
 			continue
@@ -156,7 +156,7 @@ const (
 
 // CountSets says in words how many sets a survey plans, and refuses a survey that would not end;
 // errors name the flags of evbench whatif.
-func CountSets(t *topology.Tree, o WhatIfOptions) (string, error) {
+func CountSets(t *topology.Live, o WhatIfOptions) (string, error) {
 	switch {
 	case o.K < 1 || o.K > MaxK:
 		return "", fmt.Errorf("--k %d: must be 1..%d", o.K, MaxK)

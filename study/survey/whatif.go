@@ -129,7 +129,7 @@ type outcome struct {
 // three levels, middle and top switches), of t, beyond its present failures. When ctx ends it
 // returns the finished part, marked incomplete. For a shard the error is a *sweep.Part.
 func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfReport, error) {
-	if _, err := CountSets(t, o); err != nil {
+	if _, err := CountSets(&t.Live, o); err != nil {
 		return nil, err
 	}
 	if o.Cases == nil {
@@ -143,7 +143,7 @@ func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfRepo
 	if err := w.prepare(r); err != nil {
 		return nil, err
 	}
-	for _, g := range Groups(t, o.K) {
+	for _, g := range Groups(&t.Live, o.K) {
 		w.groups = append(w.groups, g.choose(o.Sample, o.Seed))
 	}
 	err := w.all(ctx)
@@ -217,7 +217,7 @@ func (w *whatIf) prepare(r *WhatIfReport) error {
 					return err
 				}
 				w.orders[c.Schedule] = NewOrder(p.Schedule)
-				w.quickly[c.Schedule] = newChanges(w.tree, w.orders[c.Schedule], w.leaf)
+				w.quickly[c.Schedule] = newChanges(&w.tree.Live, w.orders[c.Schedule], w.leaf)
 			}
 		}
 		out, err := w.outcome(w.tree, c)
@@ -327,7 +327,7 @@ func (w *whatIf) quick(t *topology.Tree, c Case, dead []topology.Link) (outcome,
 		return w.byClass(c, dead)
 	}
 	d, err := x.over(func(path []int32) error {
-		if t.Plain() && routing.Closed(t, c.Routing) {
+		if t.Plain() && routing.Closed(&t.Live, c.Routing) {
 			routing.LeafWays(t, c.Routing, path)
 			return nil
 		}

@@ -58,7 +58,7 @@ type slowResult struct {
 // slowGroup tries all subsets of all names by counting in binary.
 func slowGroup(t *testing.T, base *topology.Tree, group string, k int, cases []survey.Case) slowResult {
 	t.Helper()
-	names := slowNames(base, group)
+	names := slowNames(&base.Live, group)
 	r := slowResult{phases: make([][]int, len(cases)), efficiency: make([][]float64, len(cases))}
 	for bits := range 1 << len(names) {
 		var set []string
@@ -94,7 +94,7 @@ func slowGroup(t *testing.T, base *topology.Tree, group string, k int, cases []s
 
 // slowNames returns the names of the links that are alive, or of the switches above the
 // leaves that have some.
-func slowNames(base *topology.Tree, group string) (names []string) {
+func slowNames(base *topology.Live, group string) (names []string) {
 	add := func(link string, alive bool, switches ...string) {
 		if group == "links" {
 			switches = []string{link}
@@ -189,13 +189,13 @@ func TestWhatIfIsReproducible(t *testing.T) {
 // All samples are sets without repetition, in order; a combination is found by
 // its number.
 func TestGroups(t *testing.T) {
-	groups(t, tree(t, 3, 3, "leaf0-spine0"))
+	groups(t, &tree(t, 3, 3, "leaf0-spine0").Live)
 	// Of two spines in two pods and four top switches of two cables each; eight links are left.
-	groups(t, topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2},
-		"leaf0-spine0", "leaf1-spine1", "leaf2-spine1", "leaf3-spine0", "pod0-spine0-top0", "pod0-spine1-top1", "pod1-spine0-top1", "pod1-spine1-top0"))
+	groups(t, &topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2},
+		"leaf0-spine0", "leaf1-spine1", "leaf2-spine1", "leaf3-spine0", "pod0-spine0-top0", "pod0-spine1-top1", "pod1-spine0-top1", "pod1-spine1-top0").Live)
 }
 
-func groups(t *testing.T, base *topology.Tree) {
+func groups(t *testing.T, base *topology.Live) {
 	t.Helper()
 	for k := 1; k <= survey.MaxK; k++ {
 		for _, g := range survey.Groups(base, k) {

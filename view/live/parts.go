@@ -292,7 +292,7 @@ func drawTree(s *State, c *bench.Planned) (template.HTML, error) {
 
 func caseTree(s *State, c *bench.Planned, p *plan.Plan, dead []topology.Link) (*parts.CaseTree, error) {
 	run := &results.Run{Links: s.Links[c.Name]}
-	run.Summary.Cases = []results.Case{{Name: c.Name, Failures: c.FailureTexts(p.Tree)}}
+	run.Summary.Cases = []results.Case{{Name: c.Name, Failures: c.FailureTexts(&p.Tree.Live)}}
 	x := parts.Trees(run, map[string]*plan.Plan{c.Name: p})[0]
 	tree, err := p.Tree.Healthy().Without(dead...)
 	if err != nil {

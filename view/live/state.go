@@ -117,11 +117,11 @@ func (s *State) change(down, up []topology.Link) {
 func (s *State) failedOver(f results.Failover) {
 	s.Failovers = append(slices.Clip(s.Failovers), f)
 	if c := s.Case(f.Case); c != nil && strings.HasPrefix(f.Reason, results.FromOutside) {
-		s.change(linksOf(c.Plan.Tree, f.Down), linksOf(c.Plan.Tree, f.Up))
+		s.change(linksOf(&c.Plan.Tree.Live, f.Down), linksOf(&c.Plan.Tree.Live, f.Up))
 	}
 }
 
-func linksOf(t *topology.Tree, names []string) (out []topology.Link) {
+func linksOf(t *topology.Live, names []string) (out []topology.Link) {
 	for _, name := range names {
 		if links, err := t.Links(name); err == nil {
 			out = append(out, links...)

@@ -50,7 +50,7 @@ func Answer(p *plan.Plan, cost plan.Cost, m promise.Promise) answer.Answer {
 		e.Doubts = []answer.Doubt{{Text: "the share is a guess: " + n.Guess}}
 	}
 	e.Findings = []answer.Finding{takes}
-	return answer.Decide(plan.Asks(p.Tree), e)
+	return answer.Decide(plan.Asks(&p.Tree.Live), e)
 }
 
 func named(p *plan.Plan) string {

@@ -74,8 +74,9 @@ func (f *emulatedFabric) route(p *plan.Plan) func(src, dst int) int {
 }
 
 func (f *emulatedFabric) Counters(context.Context) ([]results.LinkCount, error) {
-	out := lists.Map(f.model.Counters(), func(c emulate.Count) results.LinkCount { return open.LinkCount(f.tree, c.Wire, c.Bytes, c.Packets, 0) })
-	return out, nil
+	return lists.Map(f.model.Counters(), func(c emulate.Count) results.LinkCount {
+		return open.LinkCount(&f.tree.Live, c.Wire, c.Bytes, c.Packets, 0)
+	}), nil
 }
 
 func (f *emulatedFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {

@@ -35,7 +35,7 @@ func (d *dump) text(ctx context.Context) ([]byte, error) {
 // manager loads switch after switch, and a tool leaves out those that do not answer.
 func (d *dump) tables(text []byte, p *plan.Plan) (t *lft.Tables, sum string, err error) {
 	if t, err = lft.Read(bytes.NewReader(text), d.net.Net); err == nil {
-		sum, err = d.net.Sum(t, p.Tree)
+		sum, err = d.net.Sum(t, &p.Tree.Roles)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %v", d.name, err) // no failover.Disconnected, which ends the run

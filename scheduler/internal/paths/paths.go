@@ -26,7 +26,7 @@ import (
 // pairs are filled in, with the best bound proven.
 func Plan(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, error) {
 	if t, spines := phases.Shift(f); t != nil {
-		t.ShiftCables(f.Topology, spines)
+		t.ShiftCables(&f.Topology.Live, spines)
 		return t, split.Simple(f), nil
 	}
 	s, bound, err := phases.Balanced(f)
@@ -95,7 +95,7 @@ func inLanes(s *split.Split, bound split.Bound, o schedules.Options) *slots.Tabl
 		down = func(_, lane int) int { return lane }
 	}
 	p := t.Cables()
-	out.Lay(t, func(dst, lane int) (spine, n, m int) { return lane / p, lane % p, down(dst, lane) % p })
+	out.Lay(&t.Live, func(dst, lane int) (spine, n, m int) { return lane / p, lane % p, down(dst, lane) % p })
 	return out
 }
 

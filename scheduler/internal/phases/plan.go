@@ -14,7 +14,7 @@ import (
 // with the best bound proven.
 func Plan(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, error) {
 	if t, _ := Shift(f); t != nil {
-		t.GiveCables(f.Topology)
+		t.GiveCables(&f.Topology.Live)
 		return t, split.Simple(f), nil
 	}
 	s, bound, err := Balanced(f)
@@ -73,7 +73,7 @@ func Of(s *split.Split, bound split.Bound, o schedules.Options) *slots.Table {
 	b.color(s, o)
 	b.Lift(o)
 	Finish(out, s.F, b.Slots, bound)
-	out.GiveCables(s.F.Topology)
+	out.GiveCables(&s.F.Topology.Live)
 	return out
 }
 

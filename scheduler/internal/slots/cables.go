@@ -9,7 +9,7 @@ import (
 // GiveCables gives each message of a phase a cable where cables are parallel. The messages of a leaf on a
 // spine take the live cables in order, upwards and downwards. There are enough: no phase of t has
 // more messages of a link than live cables. O(S²).
-func (t *Table) GiveCables(tree *topology.Tree) {
+func (t *Table) GiveCables(tree *topology.Live) {
 	if tree.Cables() == 1 {
 		return
 	}
@@ -38,7 +38,7 @@ func (t *Table) GiveCables(tree *topology.Tree) {
 // ShiftCables is GiveCables for linear shift with few paths: spines are those of the servers of a leaf, and
 // those of the same spine take its live cables in order. So tables with one entry for a server hold
 // the paths. O(S²).
-func (t *Table) ShiftCables(tree *topology.Tree, spines []int) {
+func (t *Table) ShiftCables(tree *topology.Live, spines []int) {
 	if tree.Cables() == 1 {
 		return
 	}
@@ -58,7 +58,7 @@ func (t *Table) ShiftCables(tree *topology.Tree, spines []int) {
 
 // Lay gives each message the spine and the numbers of the live cables, up and down, of its destination
 // and present spine. O(S²).
-func (t *Table) Lay(tree *topology.Tree, cables func(dst, spine int) (k, up, down int)) {
+func (t *Table) Lay(tree *topology.Live, cables func(dst, spine int) (k, up, down int)) {
 	t.AddTops()
 	leaf := tree.LeafOfRanks()
 	t.Walk(func(src, dst int, x *Slot) {
@@ -71,7 +71,7 @@ func (t *Table) Lay(tree *topology.Tree, cables func(dst, spine int) (k, up, dow
 }
 
 // nth returns the n-th live cable between a leaf and a spine.
-func nth(tree *topology.Tree, leaf, spine, n int) int {
+func nth(tree *topology.Live, leaf, spine, n int) int {
 	for c := range tree.Cables() {
 		if tree.CableAlive(leaf, spine, c) {
 			if n--; n < 0 {
