@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -14,6 +15,7 @@ import (
 	"evbench/failover"
 	"evbench/internal/atomicfile"
 	"evbench/plan"
+	"evbench/plan/best"
 	"evbench/results"
 	"evbench/routing"
 	"evbench/scenario"
@@ -44,7 +46,7 @@ func (p *Planned) File() results.PlanFile {
 // Facts are the results of a case as far as they are known beforehand.
 func (p *Planned) Facts(s *scenario.Scenario) results.Case {
 	return results.Case{
-		Name: p.Name, Mode: p.Mode, Barrier: p.Barrier, Schedule: schedules.Named(p.Schedule), Routing: p.Plan.Routing, Failures: p.FailureTexts(&p.Plan.Tree.Live),
+		Name: p.Name, Mode: p.Mode, Barrier: p.Barrier, Schedule: p.Prediction.Schedule, Routing: p.Plan.Routing, Failures: p.FailureTexts(&p.Plan.Tree.Live),
 		Sizes: s.Sizes(p.Case).String(), Control: p.Control, Deliver: s.Deliver, Check: s.Check, PlanHash: p.Prediction.PlanHash,
 		Rates: results.Rates{Phases: p.Prediction.Phases, Bound: p.Prediction.Bound},
 	}
@@ -127,7 +129,19 @@ func (x Parts) prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 	if err != nil {
 		return Planned{}, err
 	}
+	c.Routing = cmp.Or(c.Routing, p.Routing) // of the best plan over tables
 	return x.over(s, c, p)
+}
+
+// named is the schedule of a case for people. That of the best plan says whose it is.
+func named(c scenario.Case, p *plan.Plan) string {
+	switch {
+	case c.Schedule == schedules.Best && c.Routing == scenario.Ports: // whose plan is made when the paths are known
+		return fmt.Sprintf("%s (%s)", c.Schedule, schedules.PathColoring)
+	case c.Schedule == schedules.Best && p.Schedule != nil:
+		return fmt.Sprintf("%s (%s)", c.Schedule, p.Schedule.Name)
+	}
+	return schedules.Named(c.Schedule)
 }
 
 // over judges and predicts a case by its plan.
@@ -143,7 +157,7 @@ func (x Parts) over(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (Planne
 		return Planned{}, err
 	}
 	return Planned{Case: c, Plan: p, Prediction: results.Prediction{
-		Case: c.Name, Schedule: schedules.Named(c.Schedule), Objective: string(p.Objective), Routing: p.Routing, PlanHash: p.Hash(),
+		Case: c.Name, Schedule: named(c, p), Objective: string(p.Objective), Routing: p.Routing, PlanHash: p.Hash(),
 		Phases: p.Phases(), Bound: p.Bound.Phases, Efficiency: efficiency, Made: time.Now().UTC(),
 	}}, nil
 }
@@ -256,6 +270,14 @@ func build(s *scenario.Scenario, c scenario.Case, t *topology.Tree, o plan.Optio
 	if c.Routing == scenario.Ports { // Ways plans when it knows the paths; until then nobody has chosen any
 		o.Schedule, o.Routing, o.Objective = schedules.LinearShift, routing.ECMP, ""
 		return plan.Build(t, o)
+	}
+	if o.Schedule == schedules.Best {
+		o.Schedule = schedules.FORS
+		p, err := best.Tree(t, o, topology.Rates{})
+		if err != nil {
+			return nil, err
+		}
+		return p.Plan, nil
 	}
 	file, own := strings.CutPrefix(o.Schedule, schedules.FilePrefix)
 	if !own {

@@ -13,7 +13,6 @@ import (
 	"evbench/controller"
 	"evbench/internal/lists"
 	"evbench/results"
-	"evbench/scheduler/schedules"
 )
 
 type meter struct {
@@ -190,9 +189,6 @@ func (r *runner) standing(complete bool, stopped string) results.Summary {
 	}
 	_, cables := r.s.Tree.Damage()
 	set := results.Setting{Fabric: r.f.Info(), Cables: cables, Asked: r.s.Answer, Stopped: stopped, Found: r.found}
-	if r.s.Network != nil {
-		set.Planner = schedules.PathColoring
-	}
 	sum.Answer = results.NewAnswer(set, sum.Cases, sum.Slices, compared)
 	return sum
 }

@@ -26,7 +26,6 @@ type Answer struct {
 type Setting struct {
 	Fabric  Fabric
 	Cables  int      // between leaves and spines; 0: not known
-	Planner string   // the schedule that plans on this network; "": fors
 	Asked   []string // the cases that the scenario names for the answer
 	Found   []Found  // what searches for rates found
 	Stopped string   // of a run that ended early: "interrupted after 3 of 9 s"
@@ -76,7 +75,7 @@ func (r *reading) evidence() (q answer.Question, e answer.Evidence, subjects []i
 	}
 	q, e.Findings, subjects = r.asked()
 	if q != answer.Follow && q != answer.Load {
-		possible := Possible(r.cases, cmp.Or(r.Planner, schedules.FORS))
+		possible := Possible(r.cases)
 		if len(possible) == 1 && len(possible[0].Doubts) > 0 && len(r.compared) == 1 && len(e.Findings[0].Doubts) == 0 {
 			e.Findings[0].Doubts, possible = possible[0].Doubts, nil // beside the figure that was measured
 		}
@@ -550,12 +549,17 @@ func (c Case) least() bool {
 		math.Abs(c.Estimate.Median-c.PredictedRatio) <= Tolerance
 }
 
+// best reports whether no shorter plan than that of the case is known.
+func (c Case) best() bool {
+	return c.Schedule == schedules.FORS || strings.HasPrefix(c.Schedule, schedules.Best) || c.Schedule == schedules.PathColoring
+}
+
 // GoodFrom is the share of what a plan can reach from which on the best case is good.
 const GoodFrom = 0.95
 
 // Possible holds the best case of each set of dead links, by its prediction, against the prediction of the best
-// plan, whose phases are known where a case has a bound. planner is the schedule that plans.
-func Possible(cases []Case, planner string) (out []answer.Finding) {
+// plan, whose phases are known where a case has a bound.
+func Possible(cases []Case) (out []answer.Finding) {
 	type shares struct {
 		best Case
 		most float64
@@ -570,6 +574,8 @@ func Possible(cases []Case, planner string) (out []answer.Finding) {
 		switch {
 		case c.Control || c.Sizes != "" || c.changes() || c.PredictedEfficiency == 0:
 			continue
+		case c.best():
+			x.most = max(x.most, c.PredictedEfficiency)
 		case c.Bound > 0 && c.planned():
 			x.most = max(x.most, c.PredictedEfficiency*float64(c.Phases)/float64(c.Bound))
 		case c.Bound > 0 && c.Schedule == schedules.LinearShift:
@@ -582,11 +588,11 @@ func Possible(cases []Case, planner string) (out []answer.Finding) {
 		case x.best.PredictedEfficiency >= GoodFrom*cmp.Or(x.most, 1):
 		case x.most > 0:
 			out = append(out, answer.Finding{Place: answer.Below, Text: fmt.Sprintf("%s can reach %.0f %% of the link rate, a plan (schedule: %s) %.0f %%",
-				Quoted(x.best.Name), 100*x.best.PredictedEfficiency, planner, 100*x.most)})
+				Quoted(x.best.Name), 100*x.best.PredictedEfficiency, schedules.Best, 100*x.most)})
 		default:
 			out = append(out, answer.Finding{
 				Text:   fmt.Sprintf("%s can reach %.0f %% of the link rate", Quoted(x.best.Name), 100*x.best.PredictedEfficiency),
-				Doubts: []answer.Doubt{{Text: "whether a plan reaches more is not known", Remedy: "add a case with schedule: " + planner}},
+				Doubts: []answer.Doubt{{Text: "whether a plan reaches more is not known", Remedy: "add a case with schedule: " + schedules.Best}},
 			})
 		}
 	}

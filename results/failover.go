@@ -174,7 +174,7 @@ func least(outages []outage, plan float64) []answer.Finding {
 	if byPolicy {
 		begin = "policy " + begin
 	}
-	if best.Schedule == schedules.PathColoring { // over tables that are not evbench's
+	if strings.Contains(best.Schedule, schedules.PathColoring) { // over tables that are not evbench's
 		advised = "reorder"
 	}
 	links := strings.Join(best.f.Down, " and ")

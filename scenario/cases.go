@@ -245,8 +245,11 @@ func (c *Case) settle(s *Scenario) (name string, err error) {
 	if c.Mode == modes.Ordered {
 		return c.settleOrdered()
 	}
-	if c.Objective != "" && c.Schedule != schedules.FORS {
+	if c.Objective != "" && (!c.fors() || s.Network != nil) {
 		return "objective", fmt.Errorf("only the schedule %s has an objective; write schedule: %s, or leave objective out", schedules.FORS, schedules.FORS)
+	}
+	if c.Routing == "" && c.Schedule == schedules.Best && s.Fabric.Routes.Kind == Ports {
+		c.Routing = Ports // which alone the switches let choose
 	}
 	if c.Routing == Ports && c.Schedule == "" && !none {
 		c.Schedule = schedules.PathColoring
@@ -254,7 +257,7 @@ func (c *Case) settle(s *Scenario) (name string, err error) {
 	if c.Schedule == "" && c.Mode != modes.Unsync && !none {
 		c.Schedule = schedules.LinearShift
 	}
-	if c.Routing == "" {
+	if c.Routing == "" && (s.Network == nil || c.Schedule != schedules.Best) {
 		c.Routing = routing.Ftree
 		if c.choosesPaths() {
 			c.Routing = routing.Pinned
@@ -267,6 +270,8 @@ func (c *Case) settle(s *Scenario) (name string, err error) {
 		return "schedule", fmt.Errorf("%s cases need a schedule; there are %s", c.Mode, strings.Join(allSchedules(), ", "))
 	case c.Mode == modes.Unsync && c.Schedule != "" && !c.choosesPaths() && c.Routing != Ports:
 		return "schedule", errors.New("unsynchronised cases have no phases; leave schedule out, or write fors to use its paths")
+	case c.Schedule == schedules.Best && s.Network == nil && c.Routing != routing.Pinned && c.Routing != Ports:
+		return "routing", fmt.Errorf("the best plan brings its paths, which routing %s does not take; leave routing out, or write schedule: %s", c.Routing, schedules.FORS)
 	case c.Routing == routing.Pinned && c.Schedule == "":
 		return "routing", fmt.Errorf("pinned takes the paths of a schedule, but there is no schedule; write schedule: fors, or one of %s",
 			strings.Join(s.Engines.Names(), ", "))
@@ -336,7 +341,7 @@ func (s *Scenario) each(check func(*Case) error) error {
 // choosesPaths reports whether the schedule has its own paths. With pinned routing, paths for other
 // schedules are searched, and may not exist.
 func (c *Case) choosesPaths() bool {
-	return strings.HasPrefix(c.Schedule, schedules.FilePrefix) || strings.HasPrefix(c.Schedule, schedules.FORS) || strings.HasPrefix(c.Schedule, schedules.RepairPrefix)
+	return c.Schedule == schedules.Best || strings.HasPrefix(c.Schedule, schedules.FilePrefix) || strings.HasPrefix(c.Schedule, schedules.FORS) || strings.HasPrefix(c.Schedule, schedules.RepairPrefix)
 }
 
 // numbers sets sources, assign, window and credits, which some modes have.
@@ -383,7 +388,7 @@ func (c Case) traits() []trait {
 	return []trait{
 		{"mode", string(c.Mode), c.Mode == modes.Sync},
 		{"schedule", cmp.Or(c.Schedule, "no schedule"), c.Schedule == ""},
-		{"routing", c.Routing, false},
+		{"routing", c.Routing, c.Routing == ""},
 		{"objective", "objective " + string(c.Objective), c.Objective == ""},
 		{"barrier", c.Barrier, c.Mode != modes.Sync || c.Barrier == barrier.Tournament},
 		{"sources", fmt.Sprintf("sources %d", c.Sources), c.Sources == 0},

@@ -26,6 +26,8 @@ func TestFailoverDefaults(t *testing.T) {
 		{"failover: unsync", "linear-shift|spread|unsync 0s 1ms end"},
 		{"failover: unsync, routing: minhop, schedule: xor", "xor|minhop|unsync 0s 1ms end"},
 		{"failover: fors", "fors|pinned|fors 0s 1ms end"},
+		{"schedule: best", "best|pinned|-"},
+		{"schedule: best, failover: fors", "best|pinned|fors 0s 1ms end"},
 		{"failover: fors, schedule: fors-closed, routing: pinned", "fors-closed|pinned|fors 0s 1ms end"},
 		{"failover: fors+hold", "fors|pinned|fors+hold 10m0s 1ms end"},
 		{"failover: {policy: fors+hold, hold: 4s, debounce: 0s, on_disconnect: wait}", "fors|pinned|fors+hold 4s 0s wait"},

@@ -50,6 +50,7 @@ type top struct {
 	tree   topology.Options
 	found  *topology.Tree // in a file
 	noTree error          // why the topology is no tree
+	uneven bool           // the file has cables that a tree does not show as they are
 	files  *Files         // nil: the scenario is no file, and names none
 	preset string
 }
@@ -74,11 +75,11 @@ func (t *top) treeOf(text string, file bool) (topology.Options, error) {
 	if !file {
 		return topology.Parse(text)
 	}
-	tree, err := t.files.Tree(text)
+	tree, even, err := t.files.Tree(text)
 	if err != nil {
 		return topology.Options{}, err
 	}
-	t.found = tree
+	t.found, t.uneven = tree, !even
 	return tree.Options(), nil
 }
 

@@ -93,18 +93,26 @@ func (s *Scenario) Topology() string {
 func (s *Scenario) ControlRouting() string {
 	switch {
 	case s.Network != nil:
-		return s.engine
+		return cmp.Or(s.engine, s.networks.Routings[0])
 	case s.Fabric.Kind == Hosts && s.Fabric.Routes.Kind == Ports:
 		return routing.ECMP
 	}
 	return routing.Ftree
 }
 
-// settleNetwork sets the routing of a case on a network that is no tree.
+// asksBest reports whether a case of a document has the schedule best.
+func (d *document) asksBest(f fields) bool {
+	is := func(at field) bool { return at.Given() && at.Value == schedules.Best }
+	return slices.ContainsFunc(f.Get("cases").Elements(), func(at field) bool { return is(d.Mapping(at, nil).Get("schedule")) }) ||
+		slices.ContainsFunc(d.Mapping(f.Get("matrix"), nil).Get("schedule").Elements(), is)
+}
+
+// settleNetwork sets the routing of a case on a network that is no tree. That of the best plan is the engine whose tables
+// it is over, and known when it is planned.
 func (s *Scenario) settleNetwork(c *Case) {
 	if c.Routing == "" && s.Network.Loaded() {
 		c.Routing = Loaded
-	} else if c.Routing == "" {
+	} else if c.Routing == "" && (c.Schedule != schedules.Best || c.Mode == modes.Unsync) {
 		c.Routing = s.networks.Routings[0]
 	}
 	s.engine = cmp.Or(s.engine, c.Routing)
@@ -134,10 +142,10 @@ func (c *Case) suitsNetwork(s *Scenario) (name string, err error) {
 		wrong  bool
 		reason string
 	}{
-		{"schedule", !slices.Contains([]string{"", schedules.LinearShift, schedules.PathColoring}, c.Schedule), "a network that is no tree has " +
-			schedules.LinearShift + ", " + schedules.PathColoring + " and " + noSchedule},
+		{"schedule", !slices.Contains([]string{"", schedules.LinearShift, schedules.PathColoring, schedules.Best}, c.Schedule), "a network that is no tree has " +
+			schedules.LinearShift + ", " + schedules.PathColoring + ", " + schedules.Best + " and " + noSchedule},
 		{"mode", c.Mode == modes.Ordered, "ordered cases need a tree"},
-		{"routing", c.Routing != Loaded && !slices.Contains(s.networks.Routings, c.Routing), "there are " + strings.Join(append([]string{Loaded}, s.networks.Routings...), ", ")},
+		{"routing", c.Routing != "" && c.Routing != Loaded && !slices.Contains(s.networks.Routings, c.Routing), "there are " + strings.Join(append([]string{Loaded}, s.networks.Routings...), ", ")},
 		{"routing", c.Routing == Loaded && !s.Network.Loaded(), "the tables of the network are not given; write tables: FILE, or an engine: " + strings.Join(s.networks.Routings, ", ")},
 		{"routing", c.Routing == Loaded && len(c.Down) > 0, "these are the tables of the whole network; write an engine, which makes them without the dead cables"},
 		{"failures", len(c.Down)+len(c.Timed) > 0 && s.Fabric.Kind == Hosts, "evbench takes no cable of a network down that is no tree; leave failures out"},
@@ -145,11 +153,11 @@ func (c *Case) suitsNetwork(s *Scenario) (name string, err error) {
 		{"failover", c.Failover != nil && c.policy() != policyReorder, "the tables of a network that is no tree are not evbench's to change; take " + policyReorder},
 		{"failover", c.Failover != nil && s.Fabric.Kind == Hosts && s.Fabric.Routes.Kind != RoutesLoaded,
 			"the tables of the network are not read again; write fabric.routes: {kind: loaded, dump: COMMAND}, or take fabric lab"},
-		{"schedule", c.Failover != nil && c.Schedule != schedules.PathColoring, "policy " + policyReorder + " plans the order anew; take " + schedules.PathColoring},
+		{"schedule", c.Failover != nil && !c.inOrder(), "policy " + policyReorder + " plans the order anew; take " + schedules.PathColoring},
 	}
 	for _, r := range rules {
 		if r.wrong {
-			return r.name, errors.New(r.reason)
+			return r.name, errors.New(r.reason + s.because)
 		}
 	}
 	return "", nil
@@ -165,7 +173,7 @@ func (c *Case) suitsPorts(s *Scenario) (name string, err error) {
 		return "routing", fmt.Errorf("source ports are those of transport %s and %s, not of %s", transport.TCP, transport.RDMA, s.Transport)
 	case !c.Hashed() && s.Fabric.Kind == Hosts:
 		return "routing", fmt.Errorf("the switches choose by a hash (fabric.routes: ports): there are %s and %s", routing.ECMP, Ports)
-	case c.Routing != Ports && c.Schedule == schedules.PathColoring:
+	case c.Routing != Ports && c.inOrder():
 		return "schedule", fmt.Errorf("%s is planned for chosen ports; write routing: %s", c.Schedule, Ports)
 	case c.Routing != Ports:
 		return "", nil
@@ -173,8 +181,8 @@ func (c *Case) suitsPorts(s *Scenario) (name string, err error) {
 		return "mode", errors.New("ordered cases choose spines, not source ports")
 	case len(c.Timed) > 0 && c.Failover == nil, c.Failover != nil && c.policy() != policyReorder:
 		return "failover", fmt.Errorf("of plans of ports %s alone is a policy, which asks for paths anew; without it ports that lead another way are noticed when the case ends", policyReorder)
-	case c.Schedule != schedules.PathColoring && !own:
-		return "schedule", fmt.Errorf("with routing %s there are %s, and a file of evbench plan --paths", Ports, schedules.PathColoring)
+	case !c.inOrder() && !own:
+		return "schedule", fmt.Errorf("with routing %s there are %s, %s, and a file of evbench plan --paths", Ports, schedules.PathColoring, schedules.Best)
 	case own && c.Failover != nil:
 		return "schedule", fmt.Errorf("policy %s plans the order anew; take %s", policyReorder, schedules.PathColoring)
 	}

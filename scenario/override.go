@@ -107,7 +107,7 @@ func (s *Scenario) suitsFabric() error {
 		return fmt.Errorf("fabric.lossless: %w", err)
 	}
 	if err := s.Fabric.suitsAny(); s.Network != nil && err != nil {
-		return err
+		return fmt.Errorf("%w%s", err, s.because)
 	}
 	return s.each(func(c *Case) error { return c.suitsFabric(s) })
 }

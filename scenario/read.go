@@ -15,6 +15,7 @@ import (
 	"evbench/internal/unit"
 	"evbench/internal/yamldoc"
 	"evbench/routing"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 	"evbench/transport"
 )
@@ -40,8 +41,8 @@ const thesis = "thesis"
 // Files read what a scenario names, in formats that are not its own. The zero value reads sizes as
 // CSV, and no topology.
 type Files struct {
-	// Tree reads the tree of a file of a network.
-	Tree func(name string) (*topology.Tree, error)
+	// Tree reads the tree of a file of a network. even says that it shows all cables as they are.
+	Tree func(name string) (t *topology.Tree, even bool, err error)
 	// HDF5 reads a file of sizes, .h5, as rows of bytes by source of so many servers.
 	HDF5 func(name string, servers int) ([]uint32, error)
 	// HDF5Trace reads a trace, .h5, as text for builder.ReadTrace.
@@ -146,10 +147,13 @@ func (d *document) tree(root field, f fields, t *top) {
 	case t.found != nil && (f.Given("fill") || f.Given("spines") || f.Given("cables")):
 		d.Fail(at, "is a file, which already states fill, spines and cables; leave them out")
 		return
-	case t.noTree != nil || f.Given("tables"):
+	case t.noTree != nil || f.Given("tables") || t.uneven && t.networks.Open != nil && d.asksBest(f):
 		if f.Given("fill") || f.Given("spines") || f.Given("cables") {
 			d.Fail(at, "is no tree of this notation; leave fill, spines and cables out")
 			return
+		}
+		if t.uneven && !f.Given("tables") {
+			t.because = fmt.Sprintf(" (the file is no whole tree of equal cables, where schedule %s is an order over tables; without it cases are those of a tree)", schedules.Best)
 		}
 		var err error
 		if t.found, err = d.network(f, t); err != nil {
@@ -205,7 +209,7 @@ func (d *document) fabric(at field, s *Scenario) bool {
 		d.Fail(f.Get("lossless"), "%v", err)
 	}
 	if err := s.Fabric.suitsAny(); s.Network != nil && err != nil {
-		d.Fail(at, "%v", err)
+		d.Fail(at, "%v%s", err, s.because)
 	}
 	return d.rate(f.Get("rate"), s) && good
 }

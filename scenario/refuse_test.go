@@ -43,6 +43,10 @@ func TestRefuses(t *testing.T) {
 		{"no cables", small + "cables: 0\n" + c, `cables: "0": write a whole number 1..15`},
 		{"too many servers", "topology: FT(2;100,100)\n" + c, "10000 servers; a run has at most 4096"},
 
+		// The best plan.
+		{"tables for the best plan", small + "cases: [{schedule: best, routing: minhop}]", "cases[0].routing: the best plan brings its paths, which routing minhop does not take"},
+		{"phases of windows", small + "cases: [{schedule: best, mode: ordered}]", "cases[0].schedule: ordered cases have no phases"},
+
 		// The simulation.
 		{"round without unit", small + c + "sim: {round: 5}", `test.yaml:3: sim.round: duration "5": no unit`},
 		{"overhead", small + c + "sim: {overhead: 1m}", "test.yaml:3: sim.overhead: 1m: must be 0s to 1s"},

@@ -29,6 +29,7 @@ type Scenario struct {
 	Network  Network         // that is no tree; nil: a tree
 	Tables   string          // file of its tables, "" none
 	engine   string          // of the first case
+	because  string          // why a file with a tree is Network all the same
 	networks Networks        // what opened Network
 	Engines  routing.Engines // for trees, beside routing's own
 	Readers  string          // as written, "" all; Tree has them
@@ -102,7 +103,7 @@ type Event struct {
 // barriers, allSchedules, Kinds list the valid names.
 func barriers() []string { return append(barrier.Kinds(), barrier.MPI, Auto) }
 func allSchedules() []string {
-	return append(append(schedules.Names(), schedules.PathColoring),
+	return append(append(schedules.Names(), schedules.PathColoring, schedules.Best),
 		schedules.RepairPrefix+schedules.LinearShift, schedules.RepairPrefix+schedules.LinearShiftPorts, schedules.RepairPrefix+schedules.XOR, schedules.RepairPrefix+schedules.BandwidthOptimal)
 }
 
@@ -224,7 +225,7 @@ func (s *Scenario) OnePath(c Case) bool { return c.Pinned() && !transport.Of(s.T
 // Objective is the quantity that the schedule fors makes least in a case; "":
 // schedules.FewestPhases, or the case has another schedule.
 func (s *Scenario) Objective(c Case) schedules.Objective {
-	if c.Objective == "" && s.OnePath(c) && (c.Schedule == schedules.FORS || c.Mode == modes.Ordered) {
+	if c.Objective == "" && s.OnePath(c) && (c.fors() || c.Mode == modes.Ordered) {
 		return schedules.FewestPaths
 	}
 	return c.Objective
@@ -235,6 +236,14 @@ func (c Case) Pinned() bool { return c.Routing == routing.Pinned }
 
 // Hashed reports whether switches choose the path of each message by a hash.
 func (c Case) Hashed() bool { return c.Routing == routing.ECMP || c.Routing == Ports }
+
+// fors reports whether fors plans the case on a tree.
+func (c Case) fors() bool { return c.Schedule == schedules.FORS || c.Schedule == schedules.Best }
+
+// inOrder reports whether a case over given paths takes the best order found.
+func (c Case) inOrder() bool {
+	return c.Schedule == schedules.PathColoring || c.Schedule == schedules.Best
+}
 
 func (c Case) tables() bool { return c.Routing != routing.Pinned }
 

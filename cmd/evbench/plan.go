@@ -120,7 +120,8 @@ func withoutTree(c *cli.Context, err error) error {
 
 // asksForTree reports whether a flag asks for what only plans of trees have.
 func asksForTree(c *cli.Context) bool {
-	return slices.ContainsFunc([]string{"fill", "spines", "reduction", "schedule", "routing", "objective", "sizes"}, c.IsSet)
+	return slices.ContainsFunc([]string{"fill", "spines", "reduction", "routing", "objective", "sizes"}, c.IsSet) ||
+		c.IsSet("schedule") && c.String("schedule") != schedules.Best
 }
 
 // ofAnyShape adds to an error what else there is for a network that is no tree.
@@ -173,7 +174,10 @@ func treeOptions(c *cli.Context, t *topology.Shape, stage func(string)) (plan.Op
 		Schedule: c.String("schedule"), Routing: c.String("routing"), Engines: known.Engines, Seed: c.Uint64("seed"), Stage: stage,
 		Objective: schedules.Objective(c.String("objective")), DropUnreachable: c.Bool("drop-unreachable"),
 	}
-	if o.Schedule == "" {
+	switch o.Schedule {
+	case schedules.Best: // as without the flag
+		o.Schedule = schedules.FORS
+	case "":
 		return o, usagef("--schedule is empty; there are %s", strings.Join(schedules.Names(), ", "))
 	}
 	if t.Levels() == 3 && o.Routing == "" {

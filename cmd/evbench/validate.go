@@ -22,6 +22,7 @@ import (
 	"evbench/results/store"
 	"evbench/scenario"
 	"evbench/scenarios"
+	"evbench/scheduler/schedules"
 )
 
 // validated is one scenario of the JSON document.
@@ -207,6 +208,9 @@ func writeCases(w io.Writer, s *scenario.Scenario, planned []bench.Planned) erro
 		}
 		if p.Plan.Schedule == nil {
 			phases = "-"
+		}
+		if p.Schedule == schedules.Best {
+			schedule = p.Prediction.Schedule
 		}
 		fmt.Fprintf(tab, "  %s\t%s\t%s\t%s\t%d\t%s\t%d\t%.3f\n", p.Name, p.Mode, schedule, p.Plan.Routing,
 			dead, phases, p.Plan.Bound.Phases, p.Prediction.Efficiency)

@@ -22,6 +22,7 @@ import (
 	"evbench/internal/lists"
 	"evbench/model/order"
 	"evbench/plan"
+	"evbench/plan/best"
 	"evbench/scenario"
 	"evbench/scheduler"
 	"evbench/scheduler/judge"
@@ -207,19 +208,40 @@ func (n *Network) Again(p *plan.Plan, t *lft.Tables, servers *topology.Tree) (ag
 	if err != nil {
 		return nil, false, err
 	}
-	return x.plan(c, servers), kept, nil
+	return x.plan(servers), kept, nil
 }
 
 // Plan implements bench.Planner.
 func (n *Network) Plan(c scenario.Case, servers *topology.Tree) (*plan.Plan, error) {
-	x, err := n.over(c, servers)
+	x, err := n.best(c, servers)
 	if err != nil {
 		return nil, err
 	}
-	return x.plan(c, servers), nil
+	return x.plan(servers), nil
 }
 
-func (x *over) plan(c scenario.Case, servers *topology.Tree) *plan.Plan {
+// best is over, where the best plan is the shortest order: over the tables of the case or, where it names none, over those of the
+// engines that evbench plan tries.
+func (n *Network) best(c scenario.Case, servers *topology.Tree) (*over, error) {
+	if c.Schedule != schedules.Best {
+		return n.over(c, servers)
+	}
+	if c.Schedule = schedules.PathColoring; c.Routing != "" {
+		return n.over(c, servers)
+	}
+	_, x, _, err := best.Best(nil, plan.Options{}, topology.Rates{}, []string{engines.MinMax, engines.OpenSMMinHop}, func(engine string) (*over, float64, error) {
+		c.Routing = engine
+		x, err := n.over(c, servers)
+		if err != nil {
+			return nil, 0, err
+		}
+		return x, x.Time(x.Plan.Schedule), nil
+	})
+	return x, err
+}
+
+func (x *over) plan(servers *topology.Tree) *plan.Plan {
+	c := x.of
 	p := &plan.Plan{Tree: servers, Routing: c.Routing, Over: x}
 	p.Bound.Phases = int(math.Ceil(x.Bound.Time))
 	if c.Schedule != "" {

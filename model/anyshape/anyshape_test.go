@@ -173,7 +173,9 @@ func TestLoaded(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"cases: [{schedule: fors}]", "cases[0].schedule: a network that is no tree has linear-shift, path-coloring and none"},
+		{"cases: [{schedule: fors}]", "cases[0].schedule: a network that is no tree has linear-shift, path-coloring, best and none"},
+		{"cases: [{schedule: best, objective: paths}]", "cases[0].objective: only the schedule fors has an objective"},
+		{"cases: [{schedule: best, mode: unsynchronised}]", "cases[0].schedule: unsynchronised cases use only the paths of a schedule"},
 		{"cases: [{mode: ordered, routing: sssp}]", "cases[0].mode: ordered cases need a tree"},
 		{"cases: [{routing: pinned}]", "cases[0].routing: there are loaded, opensm-minhop, "},
 		{"cases: [{routing: loaded}]", "tables of the network are not given; write tables: FILE"},

@@ -14,7 +14,6 @@ import (
 	"evbench/internal/parallel"
 	"evbench/internal/show"
 	"evbench/results"
-	"evbench/scheduler/schedules"
 )
 
 // The models, as results name them.
@@ -239,7 +238,7 @@ const mostSchedules = 3
 func simulated(cases []results.Case) *results.Answer {
 	most := slices.MaxFunc(cases, func(x, y results.Case) int { return cmp.Compare(x.MeasuredEfficiency, y.MeasuredEfficiency) })
 	models := map[string]bool{}
-	e := answer.Evidence{Findings: results.Possible(cases, schedules.FORS)}
+	e := answer.Evidence{Findings: results.Possible(cases)}
 	for _, c := range cases {
 		models[c.Simulated] = true
 		if !c.Valid && len(c.Reasons) > 0 {

@@ -159,6 +159,9 @@ func (b *tree) build(t *topology.Tree) (*plan.Plan, float64, error) {
 // then they stay as they are.
 func share(p *plan.Plan) *plan.Plan {
 	for _, kept := range []bool{false, true} {
+		if p.OnePath && !kept { // tables hold them
+			continue
+		}
 		s := order.Share(p.Schedule, p.Tree, p.Rates, kept)
 		if s == p.Schedule {
 			return p

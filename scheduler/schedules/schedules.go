@@ -25,6 +25,9 @@ const (
 
 	// PathColoring is the best order of messages over given tables (evbench/model/order).
 	PathColoring = "path-coloring"
+
+	// Best is the shortest plan of those planners that apply to a network (evbench/plan/best).
+	Best = "best"
 )
 
 // Named is the name of a schedule for people: of a file without its folder.

@@ -106,20 +106,21 @@ func Read(src string, lmc int) (*Source, error) {
 }
 
 // Tree returns the tree that the network of a file is. A tree with names of its own is given to
-// commands as this file.
-func Tree(name string) (*topology.Tree, error) {
+// commands as this file. even says that each cable carries one message at a time, at one rate, and is a link of the tree.
+func Tree(name string) (t *topology.Tree, even bool, err error) {
 	s, err := Read(name, 0)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	p, err := network.TreeOf(s.Whole)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, false, fmt.Errorf("%s: %w", name, err)
 	}
 	if n := p.Tree.Names(); n != nil {
 		n.Flags = []string{"-t", name}
 	}
-	return p.Tree, nil
+	r := p.Rates()
+	return p.Tree, !r.Faster && len(r.Slow)+len(r.Hosts) == 0 && p.Exact(&p.Tree.Live), nil
 }
 
 // ownYAML is a field of a network in YAML.

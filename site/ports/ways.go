@@ -129,6 +129,9 @@ func (w *Ways) Plan(ctx context.Context, a bench.Asked, c scenario.Case, p *plan
 }
 
 func (w *Ways) plan(n *wayset, c scenario.Case, p *plan.Plan) (_ *plan.Plan, err error) {
+	if c.Schedule == schedules.Best {
+		c.Schedule = schedules.PathColoring
+	}
 	o := &over{w: w, net: n, tree: p.Tree, contends: true, plan: &Plan{x: n.x, made: c.Schedule}}
 	file, own := strings.CutPrefix(c.Schedule, schedules.FilePrefix)
 	switch {

@@ -26,7 +26,7 @@ func TestAnswer(t *testing.T) {
 		{[]*Why{took("a", modes.Sync, 1.5, .1, link)}, "BAD: The exchanges of “a” took 50.0 % longer than predicted: leaf2 to spine1 carries half its usual rate."},
 		{[]*Why{took("a", modes.Sync, 1.5, .4)}, "BAD: The exchanges of “a” took 50.0 % longer than predicted: most of it in barriers, and nobody stands out; look for busy processors, or measure longer phases."},
 		{[]*Why{took("a", modes.Sync, 1.5, .1)}, "BAD: The exchanges of “a” took 50.0 % longer than predicted: most of it in transfers, and nobody stands out; look for busy processors, or measure longer phases."},
-		{[]*Why{took("a", modes.Unsync, 1.5, 0)}, "BAD: The exchanges of “a” took 50.0 % longer than predicted: nobody stands out; without phases messages wait for each other, which a plan (schedule: fors) avoids."},
+		{[]*Why{took("a", modes.Unsync, 1.5, 0)}, "BAD: The exchanges of “a” took 50.0 % longer than predicted: nobody stands out; without phases messages wait for each other, which a plan (schedule: best) avoids."},
 	} {
 		expect.Equal(t, Answer(tt.cases).String(), tt.want, "answer")
 	}

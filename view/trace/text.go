@@ -51,7 +51,7 @@ func (w *Why) cause() string {
 	case w.untraced:
 		return "nobody stands out; a trace shows where (run --trace)"
 	case w.of.Mode != modes.Sync:
-		return "nobody stands out; without phases messages wait for each other, which a plan (schedule: fors) avoids"
+		return "nobody stands out; without phases messages wait for each other, which a plan (schedule: best) avoids"
 	case w.Barriers > w.Transfers:
 		return "most of it in barriers, and nobody stands out; " + look
 	}
