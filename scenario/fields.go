@@ -50,7 +50,6 @@ type top struct {
 	tree   topology.Options
 	found  *topology.Tree // in a file
 	noTree error          // why the topology is no tree
-	uneven bool           // the file has cables that a tree does not show as they are
 	files  *Files         // nil: the scenario is no file, and names none
 	preset string
 }
@@ -79,7 +78,7 @@ func (t *top) treeOf(text string, file bool) (topology.Options, error) {
 	if err != nil {
 		return topology.Options{}, err
 	}
-	t.found, t.uneven = tree, !even
+	t.found, t.Differ = tree, !even
 	return tree.Options(), nil
 }
 

@@ -147,14 +147,15 @@ func (d *document) tree(root field, f fields, t *top) {
 	case t.found != nil && (f.Given("fill") || f.Given("spines") || f.Given("cables")):
 		d.Fail(at, "is a file, which already states fill, spines and cables; leave them out")
 		return
-	case t.noTree != nil || f.Given("tables") || t.uneven && t.networks.Open != nil && d.asksBest(f):
+	case t.noTree != nil || f.Given("tables") || t.Differ && t.networks.Open != nil && d.asksBest(f):
 		if f.Given("fill") || f.Given("spines") || f.Given("cables") {
 			d.Fail(at, "is no tree of this notation; leave fill, spines and cables out")
 			return
 		}
-		if t.uneven && !f.Given("tables") {
+		if t.Differ && !f.Given("tables") {
 			t.because = fmt.Sprintf(" (the file is no whole tree of equal cables, where schedule %s is an order over tables; without it cases are those of a tree)", schedules.Best)
 		}
+		t.Differ = false // a network of any shape has their rates
 		var err error
 		if t.found, err = d.network(f, t); err != nil {
 			d.Fail(at, "%v", err)

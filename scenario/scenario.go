@@ -30,6 +30,7 @@ type Scenario struct {
 	Tables   string          // file of its tables, "" none
 	engine   string          // of the first case
 	because  string          // why a file with a tree is Network all the same
+	Differ   bool            // cables of the file differ in what they carry, and cases take them for alike
 	networks Networks        // what opened Network
 	Engines  routing.Engines // for trees, beside routing's own
 	Readers  string          // as written, "" all; Tree has them

@@ -97,6 +97,7 @@ func loadSim(c *cli.Context) (*scenario.Scenario, []bench.Planned, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	noteRates(c, name, s)
 	s.Control = false
 	if err := s.Override(overrides(c)); err != nil {
 		return nil, nil, usagef("%s: %w", name, err)

@@ -97,6 +97,7 @@ func planCases(c *cli.Context, name string, s *scenario.Scenario, err error) ([]
 	if err != nil {
 		return nil, err
 	}
+	noteRates(c, name, s)
 	if s.Launch.Kind == scenario.LaunchSSH {
 		if _, err := open.PlaceServers(s, tables.Placement); err != nil {
 			return nil, usagef("%s: %w", name, err)
@@ -195,6 +196,13 @@ func readChosen(c *cli.Context, name string) (*scenario.Scenario, error) {
 		return readExample(c.String("example"))
 	}
 	return readScenario(name)
+}
+
+// noteRates says that a scenario takes the cables of a file for alike.
+func noteRates(c *cli.Context, name string, s *scenario.Scenario) {
+	if s.Differ {
+		fmt.Fprintf(c.App.ErrWriter, "%s: cables of its topology carry more or less than others, and are taken for alike (a case with schedule: %s has the scenario count with their rates)\n", name, schedules.Best)
+	}
 }
 
 // writeCases prints the cases of a scenario, and their predictions.
