@@ -31,6 +31,11 @@ func (h *header) apply(f *File) (err error) {
 	f.sized = f.Form == 2 || f.Form > 2 && f.Sizes != ""
 	if f.Form == 3 || h.stated["hosts"] != "" {
 		f.Over, err = newOver(h.stated)
+		if err != nil {
+			if key, what, _ := strings.Cut(err.Error(), ": "); h.at[key] > 0 {
+				err = h.wrong(key, "%s: %s", key, what)
+			}
+		}
 	} else {
 		f.Tree, err = h.tree()
 	}
@@ -193,7 +198,7 @@ func (h *header) withRoles(t *topology.Tree) (*topology.Tree, error) {
 	case readers == "" && builders == "":
 		return t, nil
 	case readers == "" || builders == "":
-		return nil, h.wrong("readers", "a plan states readers and builders, or neither")
+		return nil, h.wrong(map[bool]string{true: "builders", false: "readers"}[readers == ""], "a plan states readers and builders, or neither")
 	}
 	if _, err := t.WithRoles("", builders); err != nil {
 		return nil, h.wrong("builders", "%w", err)

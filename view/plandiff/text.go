@@ -13,6 +13,7 @@ import (
 
 // Answer says what the new plan, of that name, costs against the old one, and what is worse of the figures asked for.
 func (d Diff) Answer(older, newer string, worse []Regression, lacking []string) answer.Answer {
+	var e answer.Evidence
 	text := fmt.Sprintf("both take as long as %s messages in a row", float(d.New.Duration))
 	place := answer.At
 	switch by := d.New.Duration - d.Old.Duration; {
@@ -23,13 +24,15 @@ func (d Diff) Answer(older, newer string, worse []Regression, lacking []string) 
 		if d.New.Phases > d.Old.Phases {
 			place = answer.Below
 		}
+		if d.New.Duration != d.Old.Duration {
+			e.Doubts = []answer.Doubt{{Text: "one has no paths, so what its messages share is not known"}}
+		}
 	case by != 0:
 		text = fmt.Sprintf("plan %s takes as long as %s messages in a row, %s as %s", newer, float(d.New.Duration), older, float(d.Old.Duration))
 		if by > 0 {
 			place = answer.Below
 		}
 	}
-	var e answer.Evidence
 	if d.Messages == nil {
 		e.Doubts = []answer.Doubt{{Text: "the plans have different servers"}}
 	}
