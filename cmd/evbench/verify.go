@@ -44,7 +44,7 @@ func verifyAction(c *cli.Context) error {
 		err = tablesOf(c, name, f, &o)
 	default:
 		if o.Sizes, err = sizesJudged(c, f); err == nil && c.IsSet("topology") {
-			o.Live, err = liveNow(c, f.Tree)
+			o.Live, err = liveNow(c, f)
 		}
 	}
 	if err != nil {
@@ -140,15 +140,19 @@ func verifyRing(c *cli.Context, name string, text []byte) error {
 	}{name, report}})
 }
 
-// liveNow is the tree of a plan without the links whose cable is missing in the network, or dead.
-func liveNow(c *cli.Context, t *topology.Tree) (*topology.Tree, error) {
+// liveNow is the tree of a plan without the links whose cable is missing in the network, or dead. The plan takes as long as
+// the network's slow cables need, whichever the file names.
+func liveNow(c *cli.Context, f *judge.File) (*topology.Tree, error) {
 	s, err := readSource(c, c.String("topology"))
 	if err != nil {
 		return nil, err
 	}
-	p, err := network.MatchPlan(t, s.Whole)
+	p, err := network.MatchPlan(f.Tree, s.Whole)
 	if err != nil && !errors.Is(err, network.ErrShared) {
 		return nil, usagef("--topology %s: %w", c.String("topology"), err)
+	}
+	if r := p.Rates(); len(r.Slow)+len(r.Hosts) > 0 {
+		f.Rates = topology.Rates{Slow: r.Slow, Hosts: r.Hosts}
 	}
 	return p.Now(s.Net), nil
 }

@@ -17,7 +17,7 @@ func (d Diff) Answer(older, newer string, worse []Regression, lacking []string) 
 	text := fmt.Sprintf("both take as long as %s messages in a row", float(d.New.Duration))
 	place := answer.At
 	switch by := d.New.Duration - d.Old.Duration; {
-	case d.SameHash:
+	case d.SameHash && by == 0:
 		text = "both are the same plan"
 	case d.New.Duration == 0 || d.Old.Duration == 0: // one has no paths
 		text = fmt.Sprintf("plan %s has %s, %s %d", newer, show.Plural(d.New.Phases, "phase", "phases"), older, d.Old.Phases)
