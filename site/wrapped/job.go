@@ -49,7 +49,7 @@ type Job struct {
 func newJob(whole, net *network.Network, hosts []Host) (*Job, error) {
 	full, err := network.TreeOf(whole)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; with --tables FILE, the tables that it has, the plan is an order of messages over them", err)
 	}
 	nodes, of := make([]network.Node, len(hosts)), map[network.Node]Host{}
 	for i, h := range hosts {
