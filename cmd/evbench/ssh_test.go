@@ -107,6 +107,7 @@ func TestRunBySSH(t *testing.T) {
 
 // A host with several adapters is a worker an adapter, each at its address; leaves take them apart.
 func TestRunAdaptersBySSH(t *testing.T) {
+	need.Heavy(t)
 	t.Parallel()
 	c := newCluster(t)
 	write(t, c.dir, "leaves.yaml", "leaf0: [node001@127.0.0.2, node002@127.0.0.3]\nleaf1: [node001@127.0.0.12, node002@127.0.0.13]\n")
@@ -137,6 +138,7 @@ func TestRunAdaptersBySSH(t *testing.T) {
 
 // All that is wrong with the hosts is in one message, and nothing is started.
 func TestBadHostsBySSH(t *testing.T) {
+	need.Heavy(t)
 	t.Parallel()
 	c := newCluster(t)
 	l := expect.Value(net.Listen("tcp", fmt.Sprintf("%s:%d", sshAddr(1), c.port)))(t)
@@ -161,6 +163,7 @@ func TestBadHostsBySSH(t *testing.T) {
 // The script adds the hosts to a scenario that has none, and passes on signals
 // and the exit code.
 func TestRunSSHScript(t *testing.T) {
+	need.Heavy(t)
 	t.Parallel()
 	c := newCluster(t)
 	script := expect.Value(filepath.Abs("../../scripts/run-ssh.sh"))(t)
@@ -246,6 +249,7 @@ func TestInterruptChecking(t *testing.T) {
 
 // A worker that dies is named with its host.
 func TestWorkerDiesBySSH(t *testing.T) {
+	need.Heavy(t)
 	t.Parallel()
 	c := newCluster(t)
 	c.scenario("node[001-004]", "1h")
@@ -262,6 +266,7 @@ func TestWorkerDiesBySSH(t *testing.T) {
 
 // A worker that fails at once is told at once, with its host and what it said.
 func TestWorkerFailsAtStartBySSH(t *testing.T) {
+	need.Heavy(t)
 	t.Parallel()
 	c := newCluster(t)
 	c.scenario("node[001-004]", "1h")
@@ -320,6 +325,7 @@ func TestHostCheckBySSH(t *testing.T) {
 
 // Of hosts by a list, the one with another MTU and the one that does not answer come first. One with another version's binary gets this one.
 func TestHostCheckOddBySSH(t *testing.T) {
+	need.Heavy(t)
 	t.Parallel()
 	need.Programs(t, "lab", "ip", "unshare")
 	c := newCluster(t)

@@ -16,6 +16,7 @@ import (
 // they mean. A row is a command ($), in a folder with the files of testdata/verdicts, after others that prepare it (%), and its whole first line, written by
 // hand: what is right, not what was printed. What an answer says to type next can be typed: it is no wrong use.
 func TestVerdicts(t *testing.T) {
+	need.Heavy(t)
 	files := expect.Value(filepath.Glob("testdata/answers/*.txt"))(t)
 	typed := map[string]bool{}
 	for _, file := range files {
