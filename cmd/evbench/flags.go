@@ -56,10 +56,13 @@ func singleTree(c *cli.Context) (*topology.Tree, error) {
 // anyTree returns the tree of two or three levels given by the flags.
 func anyTree(c *cli.Context) (*topology.Tree, error) {
 	t, _, rates, err := treeAndHosts(c)
+	if err != nil {
+		return nil, err
+	}
 	if other := otherRates(&t.Live, rates); other != "" {
 		fmt.Fprintf(c.App.ErrWriter, "%s: %s here (plan and judge count with their rates)\n", c.String("topology"), other)
 	}
-	return t, err
+	return t, nil
 }
 
 // noteLanes says that tables of a tree may do better than is counted, where a cable is several links.
