@@ -107,7 +107,7 @@ func wrapOptions(c *cli.Context) (s *wrapped.Session, o wrapped.Options, err err
 		return nil, o, usagef("--routes opensm needs --pid, the OpenSM that loads the tables before the program runs")
 	}
 	o = wrapped.Options{
-		Network: c.String("network"), PlanFile: c.String("plan"), ByRank: c.Bool("by-rank"), Out: c.String("out"),
+		Network: c.String("network"), PlanFile: c.String("plan"), Schedule: c.String("schedule"), ByRank: c.Bool("by-rank"), Out: c.String("out"),
 		Routes: c.String("routes"), Shell: strings.Fields(c.String("shell")), Load: loadedBy(c), Engine: c.String("engine"), Seed: c.Uint64("seed"),
 	}
 	if c.IsSet("hosts") {

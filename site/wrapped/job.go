@@ -10,12 +10,14 @@ import (
 	"maps"
 	"slices"
 
+	"evbench/internal/atomicfile"
 	"evbench/internal/lists"
 	"evbench/plan"
 	"evbench/plan/best"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
+	"evbench/site/engines"
 	"evbench/site/network"
 	"evbench/site/opensm"
 )
@@ -44,9 +46,9 @@ type Job struct {
 
 // newJob plans the exchange of all hosts, over one path from a leaf, or in three levels a pod, to a
 // host, so that tables with one entry for a destination can hold the paths. whole and net are a
-// tree of two or three levels with and without the dead parts; slow cables are planned as evbench plan does. A host without a live path is an
-// error.
-func newJob(whole, net *network.Network, hosts []Host) (*Job, error) {
+// tree of two or three levels with and without the dead parts; slow cables are planned as evbench plan does. own has phases, and paths if it
+// chooses any, that are taken in place of the planner's, messages that meet and all; nil: there is none. A host without a live path is an error.
+func newJob(whole, net *network.Network, hosts []Host, own *plan.Plan) (*Job, error) {
 	full, err := network.TreeOf(whole)
 	if err != nil {
 		return nil, fmt.Errorf("%w; with --tables FILE, the tables that it has, the plan is an order of messages over them", err)
@@ -62,8 +64,16 @@ func newJob(whole, net *network.Network, hosts []Host) (*Job, error) {
 	}
 	j := &Job{net: net, hosts: lists.Map(places.Host, func(v network.Node) Host { return of[v] })}
 	o := plan.Options{Schedule: schedules.FORS, Routing: routing.Pinned, Objective: schedules.FewestPaths}
+	if own != nil {
+		o = plan.Options{Own: own}
+	}
 	if j.made, err = best.Tree(places.Tree, o, places.Rates()); err != nil {
 		return nil, err
+	}
+	if own != nil {
+		if err := j.made.Judge(); err != nil {
+			return nil, fmt.Errorf("--schedule: %w", err)
+		}
 	}
 	if j.Plan = j.made.Plan; len(hosts) > 0 && hosts[0].Name != "" {
 		for _, h := range j.hosts {
@@ -71,6 +81,23 @@ func newJob(whole, net *network.Network, hosts []Host) (*Job, error) {
 		}
 	}
 	return j, nil
+}
+
+// ownSchedule reads a schedule of the user's own; without a name it is nil.
+func ownSchedule(name string) (*plan.Plan, error) {
+	if name == "" {
+		return nil, nil
+	}
+	f, err := atomicfile.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	p, err := plan.ReadOwn(f, engines.Trees())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return p, nil
 }
 
 // perHost returns the number of adapters of each host; nil if all hosts have one.

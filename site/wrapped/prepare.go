@@ -37,6 +37,7 @@ type Options struct {
 	Source   *netfile.Source // nil: PlanFile is used as it is
 	Network  string          // name of Source
 	PlanFile string
+	Schedule string // file of a schedule of the user's own for the tree of the job's hosts; "": it is planned
 	Hosts    string // hosts of the job, a list; "": mpirun is asked
 	HostFile string // its name in errors
 	ByRank   bool   // ranks are the hosts of the network in order
@@ -98,7 +99,11 @@ func Prepare(ctx context.Context, o Options, s *Session, r *Report) error {
 	if o.Order != nil {
 		return ordered(o, s, r, hosts)
 	}
-	j, err := newJob(o.Source.Whole, o.Source.Net, hosts)
+	own, err := ownSchedule(o.Schedule)
+	if err != nil {
+		return err
+	}
+	j, err := newJob(o.Source.Whole, o.Source.Net, hosts, own)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.Network, err)
 	}

@@ -122,7 +122,7 @@ func (r *Report) about(j *Job) {
 	r.Plan, r.Phases = p.Hash(), p.Phases()
 	r.serves(j.hosts, least)
 	takes := fmt.Sprintf("the plan has %s for %s", show.Plural(r.Phases, "phase", "phases"), show.Plural(r.Ranks, "rank", "ranks"))
-	if m.Slow.Any() {
+	if m.Slow.Any() || m.Takes > float64(r.Phases) { // messages of the user's own schedule may meet
 		takes = fmt.Sprintf("the exchange takes as long as %.6g messages in a row", m.Takes)
 	}
 	r.order = answer.Decide(answer.Wrapped, answer.Evidence{Findings: []answer.Finding{m.Finding(takes, "")}, Why: m.Why})

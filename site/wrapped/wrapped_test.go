@@ -35,7 +35,7 @@ func TestSlowCables(t *testing.T) {
 		hosts = append(hosts, Host{Node: network.Node(v), Ranks: 2})
 	}
 	var r Report
-	r.about(expect.Value(newJob(whole, whole, hosts))(t))
+	r.about(expect.Value(newJob(whole, whole, hosts, nil))(t))
 	expect.Equal(t, r.Answer().String(), "NOT KNOWN: The exchange takes as long as 16 messages in a row; no plan takes less than 15, 1 less than this one, and whether a shorter one exists is not known.", "answer")
 	expect.True(t, r.Phases == 16 && r.Hosts == 16 && r.Ranks == 32 && r.Bound == 1 && r.link == 2, "%+v", r)
 }
@@ -47,7 +47,7 @@ func TestJob(t *testing.T) {
 	for _, v := range []int{9, 1, 3, 6, 0, 11} {
 		hosts = append(hosts, Host{Node: network.Node(v), Name: fmt.Sprintf("n%d.x", v), Ranks: 2})
 	}
-	j := expect.Value(newJob(whole, net, hosts))(t)
+	j := expect.Value(newJob(whole, net, hosts, nil))(t)
 	if down := fmt.Sprint(j.Plan.Tree.DownNames()); down != "[leaf0-spine0]" || j.Plan.Paths.Most > 1 {
 		t.Errorf("down %s, paths %+v", down, j.Plan.Paths)
 	}
@@ -94,7 +94,7 @@ func TestJobOfThreeLevels(t *testing.T) {
 	for v := range whole.Hosts() {
 		hosts = append(hosts, Host{Node: network.Node(v), Name: fmt.Sprint("n", v), Ranks: 1})
 	}
-	j := expect.Value(newJob(whole, net, hosts))(t)
+	j := expect.Value(newJob(whole, net, hosts, nil))(t)
 	if down := fmt.Sprint(j.Plan.Tree.DownNames()); down != "[sw08-sw12 sw15-sw17]" && down != "[sw08-sw12 sw15-sw18]" {
 		t.Errorf("dead are %s", down)
 	}
@@ -109,7 +109,7 @@ func TestJobOfCables(t *testing.T) {
 		for v := range network.Node(whole.Hosts()) {
 			hosts = append(hosts, Host{Node: v, Name: fmt.Sprint("n", v), Ranks: 1})
 		}
-		j := expect.Value(newJob(whole, net, hosts))(t)
+		j := expect.Value(newJob(whole, net, hosts, nil))(t)
 		routes := expect.Value(j.Routes())(t)
 		tree, lids := j.Plan.Tree, map[network.Node]bool{}
 		for src, h := range j.hosts {
@@ -147,11 +147,11 @@ func cableOf(n *network.Network, leaf, spine network.Node, port int) (cable int)
 
 func TestJobRefuses(t *testing.T) {
 	whole, net := networkOf(t, "FT(2;2,2)")
-	expect.Error(t, expect.Err(newJob(whole, net, []Host{{Node: 0}, {Node: 1}, {Node: 0}})), "twice")
+	expect.Error(t, expect.Err(newJob(whole, net, []Host{{Node: 0}, {Node: 1}, {Node: 0}}, nil)), "twice")
 	four, same := networkOf(t, "FT(4;2,2,2,2)")
-	expect.Error(t, expect.Err(newJob(four, same, []Host{{Node: 0}, {Node: 1}})), "not a tree of two or three levels: ")
+	expect.Error(t, expect.Err(newJob(four, same, []Host{{Node: 0}, {Node: 1}}, nil)), "not a tree of two or three levels: ")
 	_, cut := networkOf(t, "FT(2;2,2)", "leaf0-spine0", "leaf0-spine1")
-	expect.True(t, expect.Err(newJob(whole, cut, []Host{{Node: 0}, {Node: 2}})) != nil, "a leaf without links is planned")
+	expect.True(t, expect.Err(newJob(whole, cut, []Host{{Node: 0}, {Node: 2}}, nil)) != nil, "a leaf without links is planned")
 }
 
 func TestSummary(t *testing.T) {
@@ -401,7 +401,7 @@ func TestHostsOfAdapters(t *testing.T) {
 func TestJobOfAdapters(t *testing.T) {
 	n := rails(t)
 	hosts := []Host{{1, "node1", 1, "mlx5_0", 0}, {3, "node1", 1, "mlx5_1", 1}, {2, "node0", 1, "mlx5_1", 2}, {0, "node0", 1, "mlx5_0", 3}}
-	j := expect.Value(newJob(n, n, hosts))(t)
+	j := expect.Value(newJob(n, n, hosts, nil))(t)
 	var b bytes.Buffer
 	expect.Must(t, j.Write(&b))
 	expect.Contains(t, b.String(), "plan 4\n", "# x-host 1 node1 1 mlx5_0\n# x-host 3 node1 1 mlx5_1\n# x-host 2 node0 1 mlx5_1\n# x-host 0 node0 1 mlx5_0\n# topology")
