@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"evbench/internal/answer"
@@ -36,8 +37,8 @@ func (d Diff) Answer(older, newer string, worse []Regression, lacking []string) 
 	if d.Messages == nil {
 		e.Doubts = []answer.Doubt{{Text: "the plans have different servers"}}
 	}
-	for _, name := range lacking { // routing none, ecmp, spray or adaptive
-		e.Doubts = append(e.Doubts, answer.Doubt{Text: fmt.Sprintf("--fail-on %s: a plan without paths of its own has no such figure", name)})
+	for i, name := range lacking { // routing none, ecmp, spray or adaptive; the gate's doubt goes before others
+		e.Doubts = slices.Insert(e.Doubts, i, answer.Doubt{Text: fmt.Sprintf("--fail-on %s: a plan without paths of its own has no such figure", name)})
 	}
 	e.Findings = []answer.Finding{{Text: text, Place: place}}
 	for _, r := range worse {
