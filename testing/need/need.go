@@ -4,6 +4,7 @@
 package need
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -80,12 +81,15 @@ const HeavySaid = "need: heavy"
 func Heavy(t testing.TB) {
 	t.Helper()
 	if !TakesHeavy() {
-		t.Skip(HeavySaid + ": the gate runs it, and so does EVBENCH_ALL=1")
+		t.Skip(HeavySaid + ": the gate runs it, and so do -run NAME and EVBENCH_ALL=1")
 	}
 }
 
-// TakesHeavy reports whether heavy tests run.
-func TakesHeavy() bool { return os.Getenv(required) != "" || os.Getenv("EVBENCH_ALL") != "" }
+// TakesHeavy reports whether heavy tests run: also those that go test -run names.
+func TakesHeavy() bool {
+	named := flag.Lookup("test.run")
+	return os.Getenv(required) != "" || os.Getenv("EVBENCH_ALL") != "" || named != nil && named.Value.String() != ""
+}
 
 // Optional skips a test for what even the gate may lack: cases beside the checkout, root. The gate names it at its end.
 func Optional(t testing.TB, what string) {

@@ -1,6 +1,7 @@
 package need
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,6 +37,10 @@ func end(needs func(t testing.TB)) string {
 
 func TestNeed(t *testing.T) {
 	t.Setenv("EVBENCH_ALL", "")
+	named := flag.Lookup("test.run").Value
+	was := named.String()
+	t.Cleanup(func() { expect.Must(t, named.Set(was)) })
+	expect.Must(t, named.Set("")) // go test -run may have named this test
 	dir := t.TempDir()
 	expect.Must(t, os.WriteFile(filepath.Join(dir, "there"), []byte("#!/bin/sh\n"), 0o700))
 	t.Setenv("PATH", dir)
@@ -63,6 +68,8 @@ func TestNeed(t *testing.T) {
 		expect.True(t, strings.HasPrefix(said, c.want) && (said == "") == (c.want == ""), "%s: %q, want %q", c.name, said, c.want)
 	}
 	t.Setenv(required, "")
+	expect.Must(t, named.Set("TestNeed"))
+	expect.Equal(t, end(Heavy), "", "a heavy test that -run names")
 	expect.Equal(t, Main(os.ErrPermission), 0, "exit code of a package without its lab")
 	t.Setenv(required, "1")
 	expect.Equal(t, Main(os.ErrPermission), 1, "exit code where it is required")
