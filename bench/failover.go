@@ -109,7 +109,7 @@ func (f *follower) run(ctx context.Context) (err error) {
 
 // newPlanner returns the planner of a case, which has the case's own plan already.
 func newPlanner(s *scenario.Scenario, m Planned) *loop.Plans {
-	p := &loop.Plans{Build: func(t *topology.Tree) (*plan.Plan, error) { return PlanFor(s, m.Case, t) }}
+	p := &loop.Plans{Build: func(t *topology.Tree) (*plan.Plan, error) { return m.PlanFor(s, t) }}
 	p.Keep(m.Plan)
 	return p
 }

@@ -15,7 +15,6 @@ import (
 	"evbench/failover"
 	"evbench/internal/atomicfile"
 	"evbench/plan"
-	"evbench/plan/best"
 	"evbench/results"
 	"evbench/routing"
 	"evbench/scenario"
@@ -30,6 +29,13 @@ type Planned struct {
 	Ordered    Window  // of an ordered case: the first counted window
 	Orderer    Orderer // of an ordered case: plans the others
 	Prediction results.Prediction
+
+	parts Parts // that it was planned with
+}
+
+// PlanFor is Parts.PlanFor of the case, with the parts that it was planned with.
+func (p *Planned) PlanFor(s *scenario.Scenario, t *topology.Tree) (*plan.Plan, error) {
+	return p.parts.PlanFor(s, p.Case, t)
 }
 
 // File is the plan that is kept of a case: nil if it has no schedule.
@@ -54,7 +60,8 @@ func (p *Planned) Facts(s *scenario.Scenario) results.Case {
 
 // Parts are what bench does not know itself, and main hands in. A case that needs what is nil is refused.
 type Parts struct {
-	Ordered Orderer // plans cases of mode ordered
+	Ordered Orderer                                                // plans cases of mode ordered
+	Best    func(*topology.Tree, plan.Options) (*plan.Plan, error) // plans cases with schedule best
 }
 
 // Prepare is Parts.Prepare for scenarios without cases that need a part.
@@ -125,7 +132,7 @@ func (x Parts) prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 	if c.Mode == modes.Ordered {
 		return x.prepareOrdered(s, c, t)
 	}
-	p, err := build(s, c, t, planOptions(s, c))
+	p, err := x.build(s, c, t, planOptions(s, c))
 	if err != nil {
 		return Planned{}, err
 	}
@@ -156,7 +163,7 @@ func (x Parts) over(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (Planne
 	if c.Load, efficiency, err = offered(s, c, efficiency); err != nil {
 		return Planned{}, err
 	}
-	return Planned{Case: c, Plan: p, Prediction: results.Prediction{
+	return Planned{Case: c, Plan: p, parts: x, Prediction: results.Prediction{
 		Case: c.Name, Schedule: named(c, p), Objective: string(p.Objective), Routing: p.Routing, PlanHash: p.Hash(),
 		Phases: p.Phases(), Bound: p.Bound.Phases, Efficiency: efficiency, Made: time.Now().UTC(),
 	}}, nil
@@ -220,7 +227,7 @@ func (x Parts) during(s *scenario.Scenario, c scenario.Case, p *plan.Plan, t *to
 	if impaired && policyOf(c) == failover.None || t.Connected() != nil {
 		return 0, nil // all servers wait for those that wait for the link
 	}
-	q, err := PlanFor(s, c, t)
+	q, err := x.PlanFor(s, c, t)
 	if _, apart := errors.AsType[failover.Disconnected](err); apart && c.Failover != nil {
 		return 0, nil
 	} else if err != nil {
@@ -242,7 +249,7 @@ func planOptions(s *scenario.Scenario, c scenario.Case) plan.Options {
 
 // PlanFor returns the plan that a case follows by its policy while the dead links of t are unused.
 // A plan without a schedule builds events without phases. An ordered case uses only its tree.
-func PlanFor(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (*plan.Plan, error) {
+func (x Parts) PlanFor(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (*plan.Plan, error) {
 	o := planOptions(s, c)
 	switch policyOf(c) {
 	case failover.MinHop:
@@ -254,8 +261,10 @@ func PlanFor(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (*plan.Pla
 			o.Schedule, o.Routing, o.Objective = "", routing.Spread, ""
 		}
 	}
-	return build(s, c, t, o)
+	return x.build(s, c, t, o)
 }
+
+var errNoBest = errors.New("schedule " + schedules.Best + ": this program has no planner for it (evbench/plan/best)")
 
 // A Planner is a scenario.Network that plans cases over its tables.
 type Planner interface {
@@ -263,7 +272,7 @@ type Planner interface {
 	Plan(c scenario.Case, servers *topology.Tree) (*plan.Plan, error)
 }
 
-func build(s *scenario.Scenario, c scenario.Case, t *topology.Tree, o plan.Options) (*plan.Plan, error) {
+func (x Parts) build(s *scenario.Scenario, c scenario.Case, t *topology.Tree, o plan.Options) (*plan.Plan, error) {
 	if n, ok := s.Network.(Planner); ok {
 		return n.Plan(c, t)
 	}
@@ -272,12 +281,10 @@ func build(s *scenario.Scenario, c scenario.Case, t *topology.Tree, o plan.Optio
 		return plan.Build(t, o)
 	}
 	if o.Schedule == schedules.Best {
-		o.Schedule = schedules.FORS
-		p, err := best.Tree(t, o, topology.Rates{})
-		if err != nil {
-			return nil, err
+		if x.Best == nil {
+			return nil, errNoBest
 		}
-		return p.Plan, nil
+		return x.Best(t, o)
 	}
 	file, own := strings.CutPrefix(o.Schedule, schedules.FilePrefix)
 	if !own {

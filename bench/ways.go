@@ -64,7 +64,7 @@ func (r *runner) learn(ctx context.Context) error {
 			c.Plan, err = r.ways.Plan(ctx, r.asked(), c.Case, c.Plan)
 		}
 		if err == nil {
-			*c, err = Parts{}.over(r.s, c.Case, c.Plan)
+			*c, err = c.parts.over(r.s, c.Case, c.Plan)
 		}
 		if err != nil {
 			return fmt.Errorf("case %q: paths: %w", c.Name, err)
@@ -80,7 +80,7 @@ func (r *runner) network(m *measured) (net loop.Network, err error) {
 		net, err = r.f.Network(m.Plan, repairs(m.Planned))
 	}
 	if over && err == nil {
-		net = r.ways.Follow(r.asked(), m.Case, m.Plan, func(t *topology.Tree) (*plan.Plan, error) { return PlanFor(r.s, m.Case, t) }, net)
+		net = r.ways.Follow(r.asked(), m.Case, m.Plan, func(t *topology.Tree) (*plan.Plan, error) { return m.PlanFor(r.s, t) }, net)
 	}
 	return net, err
 }

@@ -8,6 +8,7 @@ import (
 	"evbench/cmd/open/verbs"
 	"evbench/model/anyshape"
 	"evbench/model/ordered"
+	"evbench/plan/best"
 	"evbench/scenario"
 	"evbench/site/engines"
 	"evbench/site/hdf5"
@@ -21,5 +22,5 @@ var (
 	known   = scenario.Files{Tree: netfile.Tree, HDF5: hdf5.ReadSizes, HDF5Trace: hdf5.ReadTrace, Networks: anyshape.Networks(), Engines: engines.Trees()}
 	stored  = hdf5.Format(known.Engines)
 	fabrics = open.Kinds{scenario.Lab: open.Lab(tables.Lab), scenario.Emulate: emulated.Here(), scenario.Hosts: ours.Local()}
-	parts   = bench.Parts{Ordered: ordered.Orderer{}}
+	parts   = bench.Parts{Ordered: ordered.Orderer{}, Best: best.Of}
 )

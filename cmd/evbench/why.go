@@ -6,7 +6,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/bench"
 	"evbench/builder/modes"
 	"evbench/plan"
 	"evbench/results"
@@ -59,7 +58,7 @@ func planOf(m *results.Manifest, kept map[string]*plan.Plan, x results.Case) *pl
 	if err != nil {
 		return nil
 	}
-	p, err := bench.PlanFor(s, s.Cases[i], t)
+	p, err := parts.PlanFor(s, s.Cases[i], t)
 	if err != nil || x.Mode != modes.Ordered && p.Hash() != x.PlanHash {
 		return nil
 	}

@@ -97,7 +97,7 @@ func TestTimed(t *testing.T) {
 		s, planned := prepare(t, "topology: Dragonfly(1;4;1;4)\ncontrol: off\nfabric: {kind: lab, rate: 100Mbit/s}\ncases: [{schedule: path-coloring, routing: sssp, duration: 4s"+failover+failures+"}]\n")
 		tree := expect.Value(planned[0].Plan.Tree.Without(links...))(t)
 		n = s.Network.(*anyshape.Network)
-		return expect.Value(bench.PlanFor(s, planned[0].Case, tree))(t)
+		return expect.Value(planned[0].PlanFor(s, tree))(t)
 	}
 	timed := ", failures: [{link: s1_0/3, at: 1s}]"
 	_, planned := prepare(t, "topology: Dragonfly(1;4;1;4)\ncontrol: off\ncases: [{schedule: path-coloring, routing: sssp"+timed+"}]\n")

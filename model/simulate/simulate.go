@@ -181,7 +181,7 @@ func changes(s *scenario.Scenario, p bench.Planned) ([]sim.Change, error) {
 		if err != nil {
 			return nil, err
 		}
-		q, err := bench.PlanFor(s, p.Case, tree)
+		q, err := p.PlanFor(s, tree)
 		if err != nil {
 			return nil, fmt.Errorf("at %s: %w", at, err)
 		}

@@ -124,6 +124,16 @@ func Tree(t *topology.Tree, o plan.Options, r topology.Rates) (*Plan, error) {
 	return p, nil
 }
 
+// Of is Tree where all cables and hosts are alike, whatever schedule the options name.
+func Of(t *topology.Tree, o plan.Options) (*plan.Plan, error) {
+	o.Schedule = schedules.FORS
+	p, err := Tree(t, o, topology.Rates{})
+	if err != nil {
+		return nil, err
+	}
+	return p.Plan, nil
+}
+
 // slow reports whether a cable is slower than others.
 func (b *tree) slow() bool { return len(b.r.Hosts)+len(b.r.Slow) > 0 }
 
