@@ -93,7 +93,7 @@ func (v *Collective) Document() answer.Document {
 	return answer.Document{Answer: v.answer(), Text: v.writeText, Fields: v}
 }
 
-// Share is that of the possible which was measured.
+// Share is the measured rate over the possible one.
 func (v *Collective) Share() (of float64, known bool) { return v.Efficiency, true }
 
 // answer is word and first sentence.

@@ -76,7 +76,7 @@ func (v *Ports) Document() answer.Document {
 	return answer.Document{Answer: v.answer(), Text: v.writeText, Schema: "evbench/judge-ports/1", Fields: v}
 }
 
-// Share is that of the possible which was measured, if something was.
+// Share is the measured rate over the possible one, if something was measured.
 func (v *Ports) Share() (of float64, known bool) { return v.of.Share() }
 
 // answer is word and first sentence. What collisions cost is a shortfall by itself where no result was given.

@@ -124,7 +124,7 @@ func (f *fabric) loads(x *lft.Exchange) (out []lft.PortLoad) {
 // fullest finds the links that take longest for all routes of an exchange.
 func (f *fabric) fullest(out *Tables) {
 	out.Links = []LinkLoad{} // in JSON a list, also of none
-	most, own := 0.0, 0.0 // of links between switches, and of hosts
+	most, own := 0.0, 0.0    // of links between switches, and of hosts
 	time := func(l lft.PortLoad) float64 { return float64(l.Routes) / f.capacity(l.End) }
 	for _, l := range out.loads {
 		most = max(most, time(l))

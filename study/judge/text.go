@@ -15,7 +15,7 @@ func (v *Verdict) Document() answer.Document {
 	return answer.Document{Answer: v.Answer(), Text: func(w io.Writer) error { return show.Align(w, v.lines()) }, Fields: v}
 }
 
-// Share is that of the possible which was measured, if both are known.
+// Share is the measured rate over the possible one, if both are known.
 func (v *Verdict) Share() (of float64, known bool) {
 	if v.Measured == nil || v.AtMost == nil {
 		return 0, false
