@@ -95,7 +95,7 @@ func (r *runner) newFollower(ctx context.Context, m *measured, line *timeline, e
 		if f.Planner, there = net.(loop.Planner); !there { // else its tables are those of others
 			f.Planner = newPlanner(r.s, m.Planned)
 		}
-		f.Workers = &changer{ctl: r.ctl, epoch: m.Plan.Epoch, line: line, s: r.s, c: m.Case, orderer: m.Orderer}
+		f.Workers = &changer{ctl: r.ctl, epoch: m.Plan.Epoch, line: line, s: r.s, c: m.Case, orderer: m.parts.Ordered}
 	}
 	return f, nil
 }

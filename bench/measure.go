@@ -225,7 +225,7 @@ func (r *runner) controllerCase(m *measured) (controller.Case, error) {
 	c.Credits, c.AsyncCredits = credits(m.Case)
 	var err error
 	if c.Standby, err = standby(m.Planned, r.f.MayOpen); m.Mode == modes.Ordered {
-		c.Windows = m.Orderer.Windows(r.s, m.Case, m.Plan.Tree, m.Ordered)
+		c.Windows = m.parts.Ordered.Windows(r.s, m.Case, m.Plan.Tree, m.Ordered)
 		return c, err
 	}
 	c.Rows = rows(m.Plan)

@@ -49,7 +49,7 @@ func (x Parts) prepareOrdered(s *scenario.Scenario, c scenario.Case, t *topology
 	if err == nil {
 		c.Load, efficiency, err = offered(s, c, efficiency)
 	}
-	return Planned{Case: c, Plan: p, Ordered: w, Orderer: x.Ordered, parts: x, Prediction: results.Prediction{
+	return Planned{Case: c, Plan: p, Ordered: w, parts: x, Prediction: results.Prediction{
 		Case: c.Name, Schedule: c.Schedule, Objective: string(s.Objective(c)), Routing: p.Routing, PlanHash: w.Hash(), Efficiency: efficiency, Made: time.Now().UTC(),
 	}}, err
 }

@@ -26,8 +26,7 @@ import (
 type Planned struct {
 	scenario.Case
 	Plan       *plan.Plan
-	Ordered    Window  // of an ordered case: the first counted window
-	Orderer    Orderer // of an ordered case: plans the others
+	Ordered    Window // of an ordered case: the first counted window
 	Prediction results.Prediction
 
 	parts Parts // that it was planned with
