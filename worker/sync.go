@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"evbench/builder"
@@ -15,8 +14,7 @@ import (
 )
 
 // synchronised runs the schedule phase by phase: it sends one fragment, receives one, then waits at
-// the barrier. It runs on an operating system thread of its own, so that a blocking endpoint stays
-// on one thread.
+// the barrier.
 type synchronised struct {
 	*loop
 	gate *gate
@@ -42,8 +40,6 @@ func newSynchronised(l *loop) (*synchronised, error) {
 }
 
 func (s *synchronised) run(ctx context.Context) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	for {
 		granted, err := s.wait(ctx)
 		if err != nil || !granted {
