@@ -10,8 +10,6 @@ import (
 
 // A survey until all ways are known has a port for each live spine of each pair, also of hosts that are alone on a leaf, and
 // asks no pair for more ports than ways after that.
-//
-//gate:race
 func TestUntilAll(t *testing.T) {
 	for _, onLeaf := range []int{1, 3} {
 		f := &fake{hosts: 4 * onLeaf, onLeaf: onLeaf, spines: 5, dead: [][2]int{{1, 2}}}

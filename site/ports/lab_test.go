@@ -9,6 +9,8 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -90,8 +92,6 @@ func (n network) command(t *testing.T, on lab.Node, args ...string) string {
 }
 
 // What probes see is what each switch says that it does with the same header.
-//
-//gate:race
 func TestPathsAgreeWithSwitches(t *testing.T) {
 	for name, o := range map[string]topology.Options{"two levels": {Ports: 4, Leaves: 4}, "three levels": {Ports: 2, Leaves: 2, Pods: 2}} {
 		t.Run(name, func(t *testing.T) {
@@ -100,10 +100,9 @@ func TestPathsAgreeWithSwitches(t *testing.T) {
 			expect.Must(t, err)
 			f := s.Fields("")
 			expect.True(t, f.Missing+f.Sprayed == 0 && len(s.Failed) == 0 && f.Known > 0, "%+v", f)
-			for _, r := range s.Paths.Rows {
-				if r.Port != None {
-					expect.Equal(t, fmt.Sprint(r.Hops), n.walk(t, r, TCP, 7000), "%v", r)
-				}
+			rows := slices.DeleteFunc(slices.Clone(s.Paths.Rows), func(r Row) bool { return r.Port == None })
+			for i, way := range n.walk(t, rows, TCP, 7000) {
+				expect.Equal(t, fmt.Sprint(rows[i].Hops), way, "%v", rows[i])
 			}
 		})
 	}
@@ -122,44 +121,76 @@ func TestRoCEPathsAgreeWithSwitches(t *testing.T) {
 	expect.Must(t, err)
 	f := s.Fields("")
 	expect.True(t, f.Missing+f.Sprayed == 0 && len(s.Failed) == 0 && f.Known == 48 && f.Near == 6, "%+v", f)
-	for _, r := range s.Paths.Rows {
-		if r.Port != None {
-			expect.True(t, r.Port > rocePorts && r.Port <= 0xffff, "%v", r)
-			expect.Equal(t, fmt.Sprint(r.Hops), n.walk(t, r, "udp", RoCEPort), "%v", r)
-		}
+	rows := slices.DeleteFunc(slices.Clone(s.Paths.Rows), func(r Row) bool { return r.Port == None })
+	for i, way := range n.walk(t, rows, "udp", RoCEPort) {
+		expect.True(t, rows[i].Port > rocePorts && rows[i].Port <= 0xffff, "%v", rows[i])
+		expect.Equal(t, fmt.Sprint(rows[i].Hops), way, "%v", rows[i])
 	}
 }
 
-// walk asks one switch after the other for the next hop of a header, and returns the addresses of the interfaces on the way.
-func (n network) walk(t *testing.T, r Row, protocol string, port int) string {
+// walk asks the switches for the next hops of headers, each once for all that are at it, and returns for each the addresses of the interfaces
+// on its way: a process for each header and switch was most of what the tests take.
+func (n network) walk(t *testing.T, rows []Row, protocol string, port int) []string {
 	t.Helper()
-	sport, dport := r.Port, port
-	if r.Port < 0 {
-		sport, dport = port, -r.Port
+	at, from, ways, batch := make([]int, len(rows)), make([]string, len(rows)), make([][]string, len(rows)), filepath.Join(t.TempDir(), "batch")
+	for i, r := range rows {
+		at[i], from[i] = n.tree.Leaf(r.Src), n.Name(n.Server(r.Src))
 	}
-	at, from := n.tree.Leaf(r.Src), n.Name(n.Server(r.Src))
-	var out []string
-	for at != n.tree.Leaf(r.Dst) {
-		said := n.command(t, lab.Node(at), "ip", "route", "get", n.hosts[r.Dst].Addr.String(), "from", n.hosts[r.Src].Addr.String(), "iif", from,
-			"ipproto", protocol, "sport", fmt.Sprint(sport), "dport", fmt.Sprint(dport))
-		_, rest, _ := strings.Cut(said, " dev ")
-		iface := strings.Fields(rest)[0]
-		next := -1
-		for port, p := range n.Ports(lab.Node(at)) {
-			if l, upper, ok := n.tree.LinkAt(at, port); ok && p.Name == iface {
-				low, high := n.tree.Ends(l)
-				if next = high.Switch; upper {
-					next = low.Switch
-				}
-				out = append(out, n.Addresses().Cable(l, !upper).String())
+	for {
+		asked, left := make([][]int, n.tree.Switches()), 0
+		for i, r := range rows {
+			if at[i] != n.tree.Leaf(r.Dst) {
+				asked[at[i]] = append(asked[at[i]], i)
+				left++
 			}
 		}
-		if next < 0 {
-			t.Fatalf("switch %s sends %v to %s", n.Name(lab.Node(at)), r, iface)
+		if left == 0 {
+			break
 		}
-		from, at = n.Name(lab.Node(at)), next
+		for sw, of := range asked {
+			if of == nil {
+				continue
+			}
+			var text bytes.Buffer
+			for _, i := range of {
+				sport, dport := rows[i].Port, port
+				if sport < 0 {
+					sport, dport = port, -sport
+				}
+				fmt.Fprintln(&text, "route get", n.hosts[rows[i].Dst].Addr, "from", n.hosts[rows[i].Src].Addr, "iif", from[i], "ipproto", protocol, "sport", sport, "dport", dport)
+			}
+			expect.Must(t, os.WriteFile(batch, text.Bytes(), 0o600))
+			said := strings.Split(n.command(t, lab.Node(sw), "ip", "-oneline", "-batch", batch), "\n")
+			expect.MustTrue(t, len(said) == len(of)+1, "%d answers to %d questions: %q", len(said)-1, len(of), said)
+			for k, i := range of {
+				_, rest, _ := strings.Cut(said[k], " dev ")
+				next, address := n.behind(t, sw, strings.Fields(rest)[0])
+				ways[i] = append(ways[i], address)
+				from[i], at[i] = n.Name(lab.Node(sw)), next
+			}
+		}
 	}
-	return fmt.Sprint(out)
+	out := make([]string, len(rows))
+	for i, way := range ways {
+		out[i] = fmt.Sprint(way)
+	}
+	return out
+}
+
+// behind returns the switch that an interface of a switch leads to, and the address there.
+func (n network) behind(t *testing.T, sw int, iface string) (next int, address string) {
+	t.Helper()
+	for port, p := range n.Ports(lab.Node(sw)) {
+		if l, upper, ok := n.tree.LinkAt(sw, port); ok && p.Name == iface {
+			low, high := n.tree.Ends(l)
+			if upper {
+				return low.Switch, n.Addresses().Cable(l, !upper).String()
+			}
+			return high.Switch, n.Addresses().Cable(l, !upper).String()
+		}
+	}
+	t.Fatalf("switch %s sends to %s", n.Name(lab.Node(sw)), iface)
+	return 0, ""
 }
 
 // Switches that spray are noticed, a switch that does not answer is unknown, and a port that a program listens on is
@@ -256,8 +287,6 @@ func quotation(src, dst netip.Addr, sport, dport uint16) []byte {
 }
 
 // Over IPv6 it is the same: server0, leaf0, spine0, leaf1, server1.
-//
-//gate:race
 func TestIPv6(t *testing.T) {
 	n := start(t, topology.Options{Ports: 1, Leaves: 2}, routing.ECMP, lab.HashHeaders)
 	way := []lab.Node{n.Server(0), 0, 2, 1, n.Server(1)}

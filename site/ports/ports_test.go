@@ -105,7 +105,6 @@ func (f *fake) follow(src, dst int, t wire.Trail) (s wire.Seen) {
 	return s
 }
 
-//gate:race
 func TestRun(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -248,8 +247,6 @@ func FuzzRead(f *testing.F) {
 }
 
 // TestLateAnswer: an answer that came for another hop of the way is none.
-//
-//gate:race
 func TestLateAnswer(t *testing.T) {
 	var q question
 	asked, silent := q.take(wire.Trail{First: firstHop, Last: maxHop}, wire.Seen{Hops: []string{"172.16.0.1", "172.16.0.2", "172.16.0.2"}, Reached: true})

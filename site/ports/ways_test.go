@@ -46,8 +46,6 @@ func ported(schedule string) scenario.Case {
 
 // TestWays: what a run counts of plans over ports is what the figures of the exchange say, and each worker gets the ports of
 // its messages, those of a case that chooses none likewise.
-//
-//gate:race
 func TestWays(t *testing.T) {
 	w, f := &Ways{}, &fake{}
 	chosen := expect.Value(planned(t, w, f, ported(schedules.PathColoring)))(t)
@@ -84,8 +82,6 @@ func TestWays(t *testing.T) {
 
 // TestAgain: before and after a case its ports are asked about once more: what moved is named, a port in use is replaced by
 // one that leads the same way, and without one there is an error.
-//
-//gate:race
 func TestAgain(t *testing.T) {
 	w, f := &Ways{pause: 1}, &fake{}
 	p := expect.Value(planned(t, w, f, ported(schedules.PathColoring)))(t)
@@ -197,8 +193,6 @@ func TestFollow(t *testing.T) {
 }
 
 // TestGiven: a paths file and a plan that were made before are taken, whatever order their hosts have.
-//
-//gate:race
 func TestGiven(t *testing.T) {
 	w, f := &Ways{}, &fake{}
 	p := expect.Value(planned(t, w, f, ported(schedules.PathColoring)))(t)
