@@ -93,7 +93,7 @@ func TestLosslessPhases(t *testing.T) {
 }
 
 // A server that has been offered two messages sends a chunk of each in turn.
-func TestTurns(t *testing.T) {
+func TestChunksInTurn(t *testing.T) {
 	_, f := lossless(t, fourChunks, "FT(2;2,3)")
 	var flights [2][8]int
 	for i, dst := range []int{2, 4} {

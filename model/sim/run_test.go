@@ -83,10 +83,10 @@ func options() Options {
 	return Options{Now: func() time.Time { now = now.Add(time.Second); return now }, Manifest: results.Manifest{Name: "three"}}
 }
 
-// TestRun: whatever the number of workers, a run writes the same in the same order.
+// TestRunsAlike: whatever the number of workers, a run writes the same in the same order.
 //
 //gate:race
-func TestRun(t *testing.T) {
+func TestRunsAlike(t *testing.T) {
 	var first *book
 	for _, workers := range []int{1, 2, 4} {
 		b, o := &book{}, options()

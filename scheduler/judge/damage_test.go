@@ -69,7 +69,7 @@ func kinds(ks ...judge.Kind) []judge.Kind { return ks }
 
 // Every plan of the generator is valid, every single damage is caught with its
 // reason and no wrong one, and was really tried on every shape that can have it.
-func TestDamage(t *testing.T) {
+func TestDamagedPlans(t *testing.T) {
 	tried := map[string]int{}
 	shapes(func(m0, m1 int) {
 		plans := drafts(t, m0, m1)

@@ -123,6 +123,8 @@ func TestEveryTestRuns(t *testing.T) {
 			n++
 			at := p.path + " " + x.name + ": "
 			expect.True(t, slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, at) }), "no step runs %s", at)
+			shared := at + "tests of shared work, with the race detector, race"
+			expect.False(t, !marked(race)(x) && slices.Contains(lines, shared), "%sgive it a name of its own: one that has it and is marked takes it to the race detector", at)
 		}
 	}
 	expect.True(t, n > 1500 && races > 500, "%d tests, %d with the race detector", n, races)

@@ -180,8 +180,8 @@ func TestDice(t *testing.T) {
 	}
 }
 
-// TestOddNetworks routes what is hardly a network.
-func TestOddNetworks(t *testing.T) {
+// TestHardlyNetworks routes what is hardly a network.
+func TestHardlyNetworks(t *testing.T) {
 	var empty, hosts, loose, ring network.Builder
 	hosts.Host(network.Info{Name: "a", GUID: 1, Port: 2, LID: 1})
 	hosts.Host(network.Info{Name: "b", GUID: 3, Port: 4, LID: 2})
