@@ -110,8 +110,9 @@ func passes(t testing.TB, tree *topology.Tree, s *scheduler.Schedule) {
 //gate:race
 func TestWorkers(t *testing.T) {
 	t.Parallel()
-	wide := random(t, topology.Options{Ports: 12, Leaves: 10, Spines: 14}, 30, 1)
-	apart := evenly(t, topology.Options{Ports: 12, Leaves: 10}, 9, rand.New(rand.NewPCG(1, 2)))
+	ports, leaves := expect.Samples(12, 6), expect.Samples(10, 7)
+	wide := random(t, topology.Options{Ports: ports, Leaves: leaves, Spines: ports + 2}, 3*leaves, 1)
+	apart := evenly(t, topology.Options{Ports: ports, Leaves: leaves}, leaves-1, rand.New(rand.NewPCG(1, 2)))
 	pods := deadOf(t, tree(t, topology.Options{Ports: 4, Leaves: 16, Pods: 4}), 5, 9, rand.New(rand.NewPCG(3, 3)))
 	for _, tt := range []struct {
 		name   string
@@ -124,7 +125,7 @@ func TestWorkers(t *testing.T) {
 		{"fors", wide, scheduler.Options{Objective: schedules.Balanced}, true},
 		{"fors", apart, dropping, false},
 		{"fors", pods, scheduler.Options{}, true},
-		{"fors-closed", uniformTree(t, topology.Options{Ports: 20, Leaves: 18}, 1, 3), scheduler.Options{}, false},
+		{"fors-closed", uniformTree(t, topology.Options{Ports: expect.Samples(20, 10), Leaves: expect.Samples(18, 9)}, 1, 3), scheduler.Options{}, false},
 	} {
 		planned := func(seed uint64, workers int) *scheduler.Schedule {
 			tt.o.Seed, tt.o.Workers = seed, workers

@@ -19,8 +19,6 @@ type tokenOf struct{ from, to, send int }
 // What workers are told fits together, on random trees and sizes: each fragment is sent and
 // received once, each token that is awaited is sent once, no more than three to a fragment,
 // and the plans of windows lead from one to the next.
-//
-//gate:race
 func TestParts(t *testing.T) {
 	across := 0
 	drawn := []string{"{spread: 0.9}", "exponential", "{distribution: log-normal, sigma: 1}", "{spread: 0}"}
@@ -48,6 +46,8 @@ cases: [{mode: ordered, failures: [leaf0-spine0]%s}]
 }
 
 // The plan file holds what workers do in the first window that is counted, whatever the warm-up was.
+//
+//gate:race
 func TestFirstWindow(t *testing.T) {
 	for _, warmup := range []int{0, 1, 4} {
 		s := expect.Value(scenario.Read("t.yaml", strings.NewReader(fmt.Sprintf(`

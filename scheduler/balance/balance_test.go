@@ -160,8 +160,6 @@ func exact(p *scheduler.Problem, most int) int {
 
 // TestExact: on 60 problems of three and four hosts, whose messages have one to three random paths over a few links, no
 // choice of paths and phases is shorter than the proof says, and few are shorter than the plan, by one phase.
-//
-//gate:race
 func TestExact(t *testing.T) {
 	rng, longer, all := rand.New(rand.NewPCG(7, 7)), 0, expect.Samples(60, 20)
 	for range all {

@@ -205,8 +205,6 @@ func TestBoundReport(t *testing.T) {
 
 // The addresses that the spines of a plan take are counted as a second, obvious
 // count does, and a wrong statement is an offence.
-//
-//gate:race
 func TestPaths(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	for range 100 {
@@ -241,6 +239,8 @@ func TestPaths(t *testing.T) {
 
 // Thesis 6.7.2: 326 servers that are reached by more than 16 spines have 32
 // addresses each, 32·326 + 37 entries in the table of a switch.
+//
+//gate:race
 func TestPathsOfTheThesis(t *testing.T) {
 	text := "# evbench plan 1\n# topology FT(2;20,18)\n# fill 19,19,18,18,18,18,18,18,18,18,18,18,18,18,18,18,18,18\n"
 	for k := range 17 {

@@ -21,8 +21,6 @@ func overOptions(t *testing.T, name string) (*network.Network, survey.OverOption
 }
 
 // Without each cable, the bound equals the load of the fullest link, counted message by message.
-//
-//gate:race
 func TestWhatIfOver(t *testing.T) {
 	n, o := overOptions(t, "HyperX(3,3;2)")
 	r := expect.Value(survey.WhatIfOver(context.Background(), n, o))(t)

@@ -20,8 +20,6 @@ import (
 )
 
 // Every set planned one after the other, by the plan package alone.
-//
-//gate:race
 func TestWhatIfAgainstASlowLoop(t *testing.T) {
 	for _, c := range []struct {
 		o    topology.Options

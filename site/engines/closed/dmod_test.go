@@ -192,6 +192,8 @@ func TestFigure4(t *testing.T) {
 
 // Figure 3, step 2 and 4: a switch keeps the largest product below it, as in the
 // whole network, though others below it lost cables.
+//
+//gate:race
 func TestDividers(t *testing.T) {
 	g := network.PGFT{M: []int{2, 3, 3}, W: []int{1, 3, 2}, P: []int{1, 1, 1}}
 	n := build(t, g)

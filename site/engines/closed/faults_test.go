@@ -73,8 +73,6 @@ func levels(t *tree, n *network.Network) []int {
 }
 
 // All that up*/down* paths join is joined, whatever is missing.
-//
-//gate:race
 func TestFaults(t *testing.T) {
 	small := append([]shape{{M: []int{4, 4, 4}, W: []int{1, 4, 2}, P: []int{1, 1, 2}}, {M: []int{4, 4, 4, 3}, W: []int{1, 4, 4, 2}, P: []int{1, 1, 1, 2}}}, sizes[:6]...)
 	small = append(small, sizes[12:14]...)
