@@ -38,10 +38,15 @@ func newOver(stated map[string]string) (x *Over, err error) {
 	}
 	if guids := stated["guids"]; guids != "" {
 		x.GUIDs = make([]uint64, n)
+		has := make(map[uint64]int, n)
 		if err := each("guids", guids, n, func(i int, word string) (err error) {
 			if x.GUIDs[i], err = strconv.ParseUint(word, 0, 64); err != nil {
 				return fmt.Errorf("guids: %.40q is none", word)
 			}
+			if before, twice := has[x.GUIDs[i]]; twice {
+				return fmt.Errorf("guids: %s is that of the hosts %d and %d", word, before, i)
+			}
+			has[x.GUIDs[i]] = i
 			return nil
 		}); err != nil {
 			return nil, err

@@ -117,6 +117,7 @@ func TestRefuses(t *testing.T) {
 		{"# hosts 6", "# hosts 5", "guids: 6 for 5 hosts"},
 		{"# hosts 6", "# hosts 6\n# hosts 6", `line 5: header "hosts" a second time, after line 4`},
 		{"# guids 0x", "# guids y", "guids: "},
+		{"# guids 0x0002c90300000001,", "# guids 0x0002c90300000011,", "guids: 0x0002c90300000011 is that of the hosts 0 and 1"},
 		{"# tables ", "# x-tables ", `no line "# tables"`},
 		{"# phases ", "# phases -", "phases: "},
 		{"# time ", "# time x", `time "x`},
