@@ -88,14 +88,19 @@ func (w Wires) Through(a, b, path int) (spine, top int) {
 	return spine, top
 }
 
-// PathLinks returns the links of a path between two different leaves, in its order.
+// PathLinks returns the links of a path between two different leaves, in its order: two, or four between pods.
 func (w Wires) PathLinks(a, b, path int) []Link {
+	return w.AppendPath(make([]Link, 0, 4), a, b, path)
+}
+
+// AppendPath appends the links of a path as PathLinks returns them, for those that follow all paths and reuse memory.
+func (w Wires) AppendPath(links []Link, a, b, path int) []Link {
 	k, top := w.SpineTop(path)
-	out := []Link{w.FirstLink(a, path)}
+	links = append(links, w.FirstLink(a, path))
 	if w.AcrossPods(a, b) {
-		out = append(out, Link{Leaf: w.Pod(a), Spine: k, Above: true, Top: top}, Link{Leaf: w.Pod(b), Spine: k, Above: true, Top: top})
+		links = append(links, Link{Leaf: w.Pod(a), Spine: k, Above: true, Top: top}, Link{Leaf: w.Pod(b), Spine: k, Above: true, Top: top})
 	}
-	return append(out, w.LastLink(b, path))
+	return append(links, w.LastLink(b, path))
 }
 
 // FirstLink returns the link by which a path leaves its first leaf.

@@ -108,7 +108,8 @@ func (f *fabric) capacities(t *topology.Tree, left []fault) *capacities {
 
 func (c *capacities) path(a, b, path int) float64 {
 	least := math.Inf(1)
-	for _, l := range c.t.PathLinks(a, b, path) {
+	var links [4]topology.Link
+	for _, l := range c.t.AppendPath(links[:0], a, b, path) {
 		least = min(least, c.link[c.t.LinkID(l)])
 	}
 	return least

@@ -56,24 +56,19 @@ func (f *fabric) greedy(faults []fault) []Repair {
 	var out []Repair
 	faults = slices.Clone(faults)
 	for spent := 0; len(faults) > 0 && (spent == 0 || spent+len(faults) <= mostBounds); spent += len(faults) + 1 {
-		type trial struct {
-			phases float64
-			loads  []float64
+		phases, tied := make([]float64, len(faults)), make([]int, len(faults))
+		without := func(i int) []fault { return slices.Delete(slices.Clone(faults), i, i+1) }
+		parallel.Each(0, len(faults), func(_, i int) { phases[i], tied[i] = f.bound(without(i)).phases, i })
+		slow := func(i int) float64 { return math.Ceil(faults[i].share) } // 0 for a dead link, 1 for a slow one
+		order := func(i, j int) int { return cmp.Or(cmp.Compare(phases[i], phases[j]), cmp.Compare(slow(i), slow(j))) }
+		best := slices.MinFunc(tied, order)
+		tied = slices.DeleteFunc(tied, func(i int) bool { return order(i, best) != 0 })
+		if len(tied) > 1 {
+			loads := make([][]float64, len(faults))
+			parallel.Each(0, len(tied), func(_, i int) { loads[tied[i]] = f.evenLoads(without(tied[i])) })
+			best = slices.MinFunc(tied, func(i, j int) int { return slices.Compare(loads[i], loads[j]) })
 		}
-		trials := make([]trial, len(faults))
-		parallel.Each(0, len(faults), func(_, i int) {
-			left := slices.Delete(slices.Clone(faults), i, i+1)
-			trials[i] = trial{f.bound(left).phases, f.evenLoads(left)}
-		})
-		best := 0
-		for i, x := range trials {
-			b := trials[best]
-			dead, before := faults[i].share == 0, faults[best].share == 0
-			if x.phases < b.phases || x.phases == b.phases && (dead && !before || dead == before && slices.Compare(x.loads, b.loads) < 0) {
-				best = i
-			}
-		}
-		out = append(out, Repair{Link: faults[best].name, Slow: faults[best].share, Phases: trials[best].phases})
+		out = append(out, Repair{Link: faults[best].name, Slow: faults[best].share, Phases: phases[best]})
 		faults = slices.Delete(faults, best, best+1)
 	}
 	return out
@@ -95,16 +90,20 @@ func (f *fabric) evenLoads(left []fault) []float64 {
 	}
 	c := f.capacities(t, left)
 	load := make([]float64, t.AllLinks())
+	var links [4]topology.Link
+	var shares []float64 // by path
 	for a := range t.Leaves() {
 		for b := a + 1; b < t.Leaves(); b++ {
 			n, all := max(f.demand[a*t.Leaves()+b], f.demand[b*t.Leaves()+a]), 0.0
 			paths := t.LivePaths(a, b)
+			shares = shares[:0]
 			for _, p := range paths {
-				all += c.path(a, b, p)
+				shares = append(shares, c.path(a, b, p))
+				all += shares[len(shares)-1]
 			}
-			for _, p := range paths {
-				for _, l := range t.PathLinks(a, b, p) {
-					load[t.LinkID(l)] += n * c.path(a, b, p) / all
+			for i, p := range paths {
+				for _, l := range t.AppendPath(links[:0], a, b, p) {
+					load[t.LinkID(l)] += n * shares[i] / all
 				}
 			}
 		}
