@@ -116,23 +116,26 @@ func (x *Exchange) divide(rate float64) {
 // follow finds the ways of messages, one for those of hosts that are alike to a host.
 func (x *Exchange) follow() error {
 	j, alike := &x.Job, x.alike
-	n, number := x.Hosts, map[network.End]int32{}
+	n, way, number := x.Hosts, []network.End(nil), make([]*[1 << 8]int32, x.Tables.Net.Nodes()) // by node and port: its number in x.Ports, and 1
 	x.begin, x.lost = make([]int32, 1, len(alike)*n+1), make([]bool, len(alike)*n)
 	for a, hosts := range alike {
 		for dst, to := range j.Nodes {
 			first := slices.IndexFunc(hosts, func(src int) bool { return j.meets(src, dst) })
 			if first >= 0 {
-				way, err := x.Tables.Way(j.Nodes[hosts[first]], to)
-				if err != nil && !j.Drop {
+				var err error
+				if way, err = x.Tables.Way(way[:0], j.Nodes[hosts[first]], to); err != nil && !j.Drop {
 					return err
 				}
 				for _, e := range way[:max(0, len(way)-1)] { // the last leads to the host
-					id, there := number[e]
-					if !there {
-						id = int32(len(x.Ports))
-						number[e], x.Ports = id, append(x.Ports, e)
+					if number[e.Node] == nil {
+						number[e.Node] = new([1 << 8]int32)
 					}
-					x.over = append(x.over, id)
+					id := &number[e.Node][e.Port]
+					if *id == 0 {
+						x.Ports = append(x.Ports, e)
+						*id = int32(len(x.Ports))
+					}
+					x.over = append(x.over, *id-1)
 				}
 				if err != nil {
 					x.lost[a*n+dst] = true
@@ -149,11 +152,11 @@ func (x *Exchange) follow() error {
 	return nil
 }
 
-// Way returns the ports by which the message of a host to another leaves switches, the last to the host. A message that is lost is a
-// *LostError.
-func (t *Tables) Way(src, dst network.Node) ([]network.End, error) {
-	lid := t.LID(src, dst)
-	way, fault := t.Route(src, lid)
+// Way appends to way the ports by which the message of a host to another leaves switches, the last to the host. A message that is lost
+// is a *LostError.
+func (t *Tables) Way(way []network.End, src, dst network.Node) ([]network.End, error) {
+	lid, from := t.LID(src, dst), len(way)
+	way, fault := t.AppendRoute(way, src, lid)
 	if fault == NoFault {
 		return way, nil
 	}
@@ -161,13 +164,13 @@ func (t *Tables) Way(src, dst network.Node) ([]network.End, error) {
 	if leaf := t.Net.Leaf(src).Node; leaf != network.NoNode {
 		at = t.Net.Name(leaf)
 	}
-	if k := len(way); k > 0 {
+	if k := len(way); k > from {
 		at = t.Net.EndName(way[k-1])
 		if next := t.Net.At(way[k-1].Node, int(way[k-1].Port)).Node; fault == NoEntry && next != network.NoNode {
 			at = t.Net.Name(next)
 		}
 	}
-	return nil, &LostError{t.Net.Name(src), t.Net.Name(dst), lid, fault, at}
+	return way[:from], &LostError{t.Net.Name(src), t.Net.Name(dst), lid, fault, at}
 }
 
 // Sum is the digest of all that tables say about the messages: of lines "host RANK GUID LID SWITCH PORT", with switch

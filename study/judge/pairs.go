@@ -177,7 +177,7 @@ func (f *fabric) way(in Input, src, dst network.Node) (way []network.End, err er
 	for _, x := range ends {
 		route := []network.End{f.net.Leaf(x[1])}
 		if in.Tables != nil {
-			if route, err = in.Tables.Way(x[0], x[1]); err != nil {
+			if route, err = in.Tables.Way(nil, x[0], x[1]); err != nil {
 				return nil, f.ofTables(in.Tables, err)
 			}
 		}
