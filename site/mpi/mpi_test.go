@@ -116,7 +116,7 @@ func TestParts(t *testing.T) {
 		part string
 		n    int
 	}{
-		{"flood", 9}, {"quiet", 2}, {"control", 4}, {"panic", 2}, {"refusals", 2}, {"leftovers", 3}, {"waits", 2}, {"named", 1},
+		{"flood", 6}, {"quiet", 2}, {"control", 4}, {"panic", 2}, {"refusals", 2}, {"leftovers", 3}, {"waits", 2}, {"named", 1},
 	} {
 		t.Run(tt.part, func(t *testing.T) {
 			out, err := mpirun(t, tt.n, tt.part).CombinedOutput()

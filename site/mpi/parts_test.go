@@ -34,7 +34,7 @@ func op(k transport.Kind, peer int, body []byte) transport.Op {
 
 // flood posts large fragments from all to all at once.
 func flood(w *World) error {
-	const size, rounds = 4 << 20, 3
+	const size, rounds = 1 << 20, 3
 	e, err := open(w, 1)
 	if err != nil {
 		return err
