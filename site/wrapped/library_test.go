@@ -36,17 +36,47 @@ type reader struct {
 	out *bufio.Reader
 }
 
+// compiled is what tests have compiled, by what it is, in a folder that is removed after all of them.
+var compiled = struct {
+	dir   string
+	files map[string]string
+}{files: map[string]string{}}
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "wrapped")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	compiled.dir = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// once has a file made by the first test that needs it: no two of them run at once.
+func once(t testing.TB, what string, make func(dir string) string) string {
+	t.Helper()
+	if compiled.files[what] == "" {
+		dir := expect.Value(os.MkdirTemp(compiled.dir, ""))(t)
+		compiled.files[what] = make(dir)
+	}
+	return compiled.files[what]
+}
+
 // checked compiles files to a program that ends at the first access to memory that is not its own.
 func checked(t testing.TB, files ...string) string {
 	t.Helper()
 	need.Programs(t, "cc", "cc")
-	file := filepath.Join(t.TempDir(), "program")
-	cc := exec.Command("cc", append([]string{"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined",
-		"-fno-sanitize-recover=all", "-o", file}, files...)...)
-	if said, err := cc.CombinedOutput(); err != nil {
-		t.Fatalf("cc: %v\n%s", err, said)
-	}
-	return file
+	return once(t, strings.Join(files, " "), func(dir string) string {
+		file := filepath.Join(dir, "program")
+		cc := exec.Command("cc", append([]string{"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined",
+			"-fno-sanitize-recover=all", "-o", file}, files...)...)
+		if said, err := cc.CombinedOutput(); err != nil {
+			t.Fatalf("cc: %v\n%s", err, said)
+		}
+		return file
+	})
 }
 
 func newReader(t testing.TB) *reader {

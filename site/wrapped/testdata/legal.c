@@ -258,15 +258,8 @@ static void truncated(void)
 	free(at);
 }
 
-int main(int argc, char **argv)
+static void done(const char *what)
 {
-	int provided;
-	const char *what = argc > 1 ? argv[1] : "";
-	MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	MPI_Comm_size(MPI_COMM_WORLD, &size);
-	if (argc > 2)
-		n = atoi(argv[2]);
 	if (!strcmp(what, "crossed"))
 		crossed();
 	else if (!strcmp(what, "depends"))
@@ -287,5 +280,18 @@ int main(int argc, char **argv)
 		truncated();
 	if (rank == 0)
 		puts("ok");
+}
+
+/* The number comes first, then cases. */
+int main(int argc, char **argv)
+{
+	int provided;
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	if (argc > 1)
+		n = atoi(argv[1]);
+	for (int i = 2; i < argc; i++)
+		done(argv[i]);
 	return MPI_Finalize();
 }
