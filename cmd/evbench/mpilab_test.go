@@ -372,7 +372,7 @@ func labScript(t *testing.T, dir, name string, args ...string) (said string) {
 
 // TestLabAlltoall: an unmodified program over ECMP receives what it should, and its connections leave from the ports of the plan.
 //
-//gate:debian13
+//gate:weekly13
 //gate:mpich
 func TestLabAlltoall(t *testing.T) {
 	for name, value := range map[string]string{"ROUNDS": "1", "BLOCK": "20000"} {

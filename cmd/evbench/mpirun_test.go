@@ -119,8 +119,7 @@ func TestMPIRunControl(t *testing.T) {
 
 // Events are built over each layer that MPI can have below it.
 //
-//gate:mpich
-//gate:debian13
+//gate:weekly13
 func TestMPIRunLayers(t *testing.T) {
 	for _, layer := range mpi.Layers() {
 		t.Run(layer.Name, func(t *testing.T) {

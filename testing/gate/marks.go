@@ -23,7 +23,7 @@ import (
 const (
 	race      = "race"      // it is the one that meets the race detector, of a package that has more that only count or wait
 	libraries = "libraries" // it does something else in a command that is built with the libraries
-	mpich     = "mpich"     // it runs with MPICH and Open MPI 5, too; words behind the mark are the beginnings of the subtests that do
+	mpich     = "mpich"     // it runs with MPICH, too; words behind a mark are the beginnings of the subtests that do
 	debian13  = "debian13"  // it runs on Debian 13, too, where packages have tests that do not
 	weekly13  = "weekly13"  // it does once a week
 )
