@@ -192,7 +192,7 @@ func TestShortWait(t *testing.T) {
 // lose packets.
 //
 //gate:race
-//gate:debian13
+//gate:weekly13
 func TestInstallTables(t *testing.T) {
 	plan, _ := twoPlans(t)
 	f := serve(t, plan, loads)

@@ -75,7 +75,7 @@ func TestStandbyTakesOver(t *testing.T) {
 
 // TestStandbyLoadsOthers: the standby has not taken the switches' tables along; those of the plan come back.
 //
-//gate:debian13
+//gate:weekly13
 func TestStandbyLoadsOthers(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()
@@ -125,7 +125,7 @@ func TestRestarted(t *testing.T) {
 // TestAnotherMaster: OpenSM has ended, that of somebody else becomes master, and ours comes back as its standby:
 // the master is named, and nothing is changed.
 //
-//gate:debian13
+//gate:weekly13
 func TestAnotherMaster(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()

@@ -73,7 +73,7 @@ func (f *referee) reaches(t *testing.T, n *network.Network, entries int) {
 // TestOpenSMKeepsOthers: what has LIDs and is no host, such as aggregation nodes, is reached before,
 // with the tables of plans, of another plan for a dead link, and after the way back.
 //
-//gate:debian13
+//gate:weekly13
 func TestOpenSMKeepsOthers(t *testing.T) {
 	ibtest.Need(t)
 	for _, c := range []struct {
@@ -130,7 +130,7 @@ func TestOpenSMKeepsOthers(t *testing.T) {
 // TestOpenSMLoadsUnequalPods: OpenSM loads the plan for a network in which a pod has a leaf less and another a switch
 // less, and messages take its paths.
 //
-//gate:debian13
+//gate:weekly13
 func TestOpenSMLoadsUnequalPods(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()

@@ -125,7 +125,7 @@ func (f *referee) traces(t *testing.T, r *Routes) {
 // TestOpenSMLoadsPlans has OpenSM load plans of every LMC over another, and reads
 // and traces what the switches then hold.
 //
-//gate:debian13
+//gate:weekly13
 func TestOpenSMLoadsPlans(t *testing.T) {
 	ibtest.Need(t)
 	for _, c := range []struct {
@@ -197,7 +197,7 @@ var wrong = regexp.MustCompile(`(?m)^(0x0010 00)[1-6]`)
 // TestOpenSMRestores has the tables read back differ: the earlier ones come back,
 // into the files and into the switches.
 //
-//gate:debian13
+//gate:weekly13
 func TestOpenSMRestores(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()

@@ -221,7 +221,7 @@ func (f *followed) add(took map[string]time.Duration) {
 
 // TestSubnetSeesASwitchDie cuts all cables of a spine.
 //
-//gate:debian13
+//gate:weekly13
 func TestSubnetSeesASwitchDie(t *testing.T) {
 	ibtest.Need(t)
 	t.Parallel()
