@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"evbench/evidence/chart"
 	"evbench/internal/lists"
-	"evbench/view/figure"
 )
 
 // A panel is one chart of a figure: its series, and how it is drawn.
@@ -171,13 +171,13 @@ func starting(prefix string) naming {
 // WriteSVG draws the figure. Numbers stated by others are beside ours, marked as such.
 func (f *Figure) WriteSVG(w io.Writer) error {
 	title := f.Name + "  " + f.Title + " (" + f.Source() + ")"
-	return figure.WriteCharts(w, title, f.charts())
+	return chart.Write(w, title, f.charts())
 }
 
-func (f *Figure) charts() []figure.Chart {
-	var out []figure.Chart
+func (f *Figure) charts() []chart.Chart {
+	var out []chart.Chart
 	for _, p := range panels[f.Name] {
-		c := figure.Chart{
+		c := chart.Chart{
 			Title: p.title, X: p.x, Y: p.y, LogX: p.logX, LogY: p.logY, Boxes: p.kind == boxes, Labels: map[float64]string{},
 		}
 		if p.kind == byDays {
@@ -193,8 +193,8 @@ func (f *Figure) charts() []figure.Chart {
 }
 
 // series sorts the rows of a figure into series, in order of appearance.
-func (p panel) series(f *Figure, labels map[float64]string) []figure.Series {
-	var out []figure.Series
+func (p panel) series(f *Figure, labels map[float64]string) []chart.Series {
+	var out []chart.Series
 	for i := range f.Rows {
 		r := &f.Rows[i]
 		name, ok := p.name(r.Series)
@@ -203,20 +203,20 @@ func (p panel) series(f *Figure, labels map[float64]string) []figure.Series {
 		}
 		labels[r.X] = r.Label
 		curve := p.kind == curves && r.Detail
-		k := slices.IndexFunc(out, func(s figure.Series) bool { return s.Name == name && s.Curve == curve })
+		k := slices.IndexFunc(out, func(s chart.Series) bool { return s.Name == name && s.Curve == curve })
 		if k < 0 {
 			k = len(out)
-			out = append(out, figure.Series{Name: name, Curve: curve, Dots: p.kind == curves && !r.Detail, Order: p.order})
+			out = append(out, chart.Series{Name: name, Curve: curve, Dots: p.kind == curves && !r.Detail, Order: p.order})
 		}
 		stated := lists.Map(r.Stated, func(s Stated) float64 { return s.Value })
-		out[k].Points = append(out[k].Points, figure.Point{X: r.X, Values: r.Values, Stated: stated})
+		out[k].Points = append(out[k].Points, chart.Point{X: r.X, Values: r.Values, Stated: stated})
 	}
 	return out
 }
 
 // byDay puts the failures of a link on a day where day and link meet, in classes by their number.
-func byDay(f *Figure) []figure.Series {
-	out := []figure.Series{{Name: "1 failure"}, {Name: "2 to 9"}, {Name: "10 or more"}}
+func byDay(f *Figure) []chart.Series {
+	out := []chart.Series{{Name: "1 failure"}, {Name: "2 to 9"}, {Name: "10 or more"}}
 	for i := range out {
 		out[i].Dots = true
 	}
@@ -238,9 +238,9 @@ func byDay(f *Figure) []figure.Series {
 		} else if n > 1 {
 			class = 1
 		}
-		out[class].Points = append(out[class].Points, figure.Point{X: day.Sub(first).Hours() / 24, Values: []float64{r.X}})
+		out[class].Points = append(out[class].Points, chart.Point{X: day.Sub(first).Hours() / 24, Values: []float64{r.X}})
 	}
-	return slices.DeleteFunc(out, func(s figure.Series) bool { return len(s.Points) == 0 })
+	return slices.DeleteFunc(out, func(s chart.Series) bool { return len(s.Points) == 0 })
 }
 
 func dayOf(r *Row) (time.Time, bool) {

@@ -11,6 +11,7 @@ import (
 
 	"evbench/builder"
 	"evbench/builder/modes"
+	"evbench/evidence/chart"
 	"evbench/internal/answer"
 	"evbench/internal/lists"
 	"evbench/internal/unit"
@@ -22,7 +23,6 @@ import (
 	"evbench/scheduler/schedules"
 	"evbench/site/engines"
 	"evbench/topology"
-	"evbench/view/figure"
 )
 
 // A Way is a mode of event building, with the choice of paths for packets.
@@ -337,21 +337,21 @@ func (g *sprayed) one(ctx context.Context, f *sprayedFigure, p *plan.Plan, seed 
 
 // DrawSpraying writes a chart for each size of buffers and number of lanes, with a line for each way.
 func DrawSpraying(w io.Writer, o SprayingOptions, queues string, figures []SprayingFigure) error {
-	var charts []figure.Chart
+	var charts []chart.Chart
 	for _, buffer := range o.Buffers {
 		for _, lanes := range o.Lanes {
-			chart := figure.Chart{Title: fmt.Sprintf("queues %s, buffers of %d packets, lanes: %d", queues, buffer, lanes), X: "dead links", Y: "share of the link"}
+			one := chart.Chart{Title: fmt.Sprintf("queues %s, buffers of %d packets, lanes: %d", queues, buffer, lanes), X: "dead links", Y: "share of the link"}
 			for _, way := range o.Ways {
-				line := figure.Series{Name: way.Name}
+				line := chart.Series{Name: way.Name}
 				for _, f := range figures {
 					if f.Buffer == buffer && f.Lanes == lanes && f.Way == way {
-						line.Points = append(line.Points, figure.Point{X: float64(f.Dead), Values: []float64{f.Share.Min, f.Share.Median, f.Share.Max}})
+						line.Points = append(line.Points, chart.Point{X: float64(f.Dead), Values: []float64{f.Share.Min, f.Share.Median, f.Share.Max}})
 					}
 				}
-				chart.Series = append(chart.Series, line)
+				one.Series = append(one.Series, line)
 			}
-			charts = append(charts, chart)
+			charts = append(charts, one)
 		}
 	}
-	return figure.WriteCharts(w, "Share of its link that a server receives", charts)
+	return chart.Write(w, "Share of its link that a server receives", charts)
 }

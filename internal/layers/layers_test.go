@@ -51,7 +51,7 @@ var pure = strings.Fields(`
 	site/osmlog site/network site/lft site/engines site/engines/opensm site/engines/closed site/engines/minmax
 	view/trace view/compare view/figure view/html view/parts
 	model/maxmin model/order model/sizes model/credit model/sim
-	study/survey study/policy study/judge study/judge/foreign evidence/papers evidence/tables evidence/loadcurve`)
+	study/survey study/policy study/judge study/judge/foreign evidence/chart evidence/papers evidence/tables evidence/loadcurve`)
 
 // touching are the standard packages that reach the world outside.
 var touching = []string{"net", "os", "os/exec", "os/signal", "syscall", "golang.org/x/sys/unix"}

@@ -26,7 +26,7 @@ type caseRows struct {
 }
 
 func (r caseRows) panel() []Panel {
-	p := newPlot()
+	p := NewPlot()
 	p.X.Label.Text = r.label
 	p.X.Min, p.X.Max = 0, r.most
 	nominal(p, lists.Map(r.cases, func(c results.Case) string { return shorten(results.Label(c, r.cases)) }))

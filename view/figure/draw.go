@@ -34,10 +34,11 @@ func (f *Figure) WriteSVG(w io.Writer) error {
 		return err
 	}
 	width, height := f.size()
-	return writeSVG(w, width, height, f.says(), f.draw)
+	return WriteDrawing(w, width, height, f.says(), f.draw)
 }
 
-func writeSVG(w io.Writer, width, height vg.Length, says string, paint func(draw.Canvas)) error {
+// WriteDrawing writes what paint draws as an SVG document, with a description where says is not "".
+func WriteDrawing(w io.Writer, width, height vg.Length, says string, paint func(draw.Canvas)) error {
 	svg, err := drawSVG(width, height, says, paint)
 	if err == nil {
 		_, err = io.WriteString(w, svg)

@@ -275,7 +275,7 @@ func barPanel(rows []bar) Panel {
 	if most == 0 {
 		least, most = 1, 10
 	}
-	p := newPlot()
+	p := NewPlot()
 	p.X.Label.Text = "ms after the change was seen"
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.TickerFunc(decades)
 	p.X.Min = math.Pow(10, math.Floor(math.Log10(least)-0.3))
@@ -289,7 +289,7 @@ func barPanel(rows []bar) Panel {
 		}
 		low := at(c, p, p.X.Min, p.Y.Max-legendRows).Y
 		c.FillPolygon(Paper, box(vg.Point{X: c.Min.X, Y: low}, c.Max))
-		drawLegend(c, measured(lists.Map(stages, func(st stage) entry { return entry{st.label, 0, st.draw} })), c.Max.Y)
+		drawLegend(c, lists.Map(stages, func(st stage) entry { return entry{st.label, st.draw} }), c.Max.Y)
 	}))
 	return Panel{Case: -1, Says: sentences(lists.Map(rows, bar.words)), plot: p, width: wide, height: rowsHeight(len(rows)) + 24*legendRows}
 }

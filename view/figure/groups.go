@@ -57,7 +57,7 @@ func grouped(groups [][]results.Case, most float64, says func(results.Case) stri
 			style.XAlign, style.YAlign = draw.XRight, text.YCenter
 			on.FillText(style, vg.Point{X: on.Max.X - 2, Y: at(on, p, 0, row).Y}, heads[i])
 		}
-		hue := pens[slices.Index(schedules, cmp.Or(c.Schedule, string(c.Mode)))%len(pens)].hue
+		hue := penOf(slices.Index(schedules, cmp.Or(c.Schedule, string(c.Mode)))).hue
 		on.FillPolygon(hue, box(at(on, p, 0, row-0.3), at(on, p, c.MeasuredEfficiency, row+0.3)))
 		if c.PredictedEfficiency > 0 {
 			ring(on, line(Ink, 1.2), at(on, p, c.PredictedEfficiency, row), 4)

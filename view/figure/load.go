@@ -1,11 +1,14 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -22,7 +25,6 @@ func (s Source) HasLoads() bool {
 // offered draws what becomes of events over the rate at which a clock offers them: dead time, and p99.9 of the latency,
 // a curve for each set of cases that differ in nothing else.
 func offered(s Source, f *Figure) {
-	f.Title = "Dead time and latency over offered load"
 	f.Caption = "Cases that differ only in the rate at which a clock offers events are one curve. Up to the highest rate that the network takes no event is refused; " +
 		"there the latency bends up, as events wait in the buffers of the sources. Beyond it the buffers are full: the latency is what they hold, and dead time is what the network does not carry."
 	f.Data.Columns = []string{"case", "repeat", "curve", "rate_per_s", "share", "dead", "latency_p50_s", "latency_p99_s", "latency_p999_s", "latency_max_s"}
@@ -32,9 +34,6 @@ func offered(s Source, f *Figure) {
 		return
 	}
 	shares := !slices.ContainsFunc(cases, func(c results.Case) bool { return c.Offered.Share == 0 })
-	var dead, late Chart
-	dead.Series = curves(cases, shares, func(o *results.Offered) float64 { return 100 * o.Dead() })
-	late.Series = curves(cases, shares, func(o *results.Offered) float64 { return 1e3 * o.Latency.P999 })
 	for _, c := range cases {
 		o := c.Offered
 		f.Data.add(c.Name, whole(c.Repeat), curveOf(c), decimals(o.RatePerSec), decimals(o.Share), decimals(o.Dead()),
@@ -45,10 +44,16 @@ func offered(s Source, f *Figure) {
 		x = "offered, % of what the healthy network carries"
 	}
 	says := sentences(lists.Map(cases, offeredText))
-	dead.X, dead.Y, late.X, late.Y = x, "dead time, %", x, "p99.9 of the latency, ms"
-	for _, c := range penned([]Chart{dead, late}) {
-		f.Panels = append(f.Panels, c.panel(says))
+	f.Panels = []Panel{
+		curvesPanel(x, "dead time, %", says, curves(cases, shares, func(o *results.Offered) float64 { return 100 * o.Dead() })),
+		curvesPanel(x, "p99.9 of the latency, ms", says, curves(cases, shares, func(o *results.Offered) float64 { return 1e3 * o.Latency.P999 })),
 	}
+}
+
+// A curve is values over loads.
+type curve struct {
+	name   string
+	points plotter.XYs
 }
 
 // curveOf names the curve of a case: all that its points share.
@@ -66,19 +71,18 @@ func curveOf(c results.Case) string {
 	return name
 }
 
-func curves(cases []results.Case, shares bool, of func(*results.Offered) float64) (out []Series) {
-	for _, c := range cases {
-		at := slices.IndexFunc(out, func(s Series) bool { return s.Name == curveOf(c) })
-		if at < 0 {
-			at, out = len(out), append(out, Series{Name: curveOf(c)})
+func curves(cases []results.Case, shares bool, of func(*results.Offered) float64) []curve {
+	return lists.Map(lists.Groups(cases, curveOf), func(own []results.Case) curve {
+		out := curve{name: curveOf(own[0])}
+		for _, c := range own {
+			p := plotter.XY{X: c.Offered.RatePerSec, Y: of(c.Offered)}
+			if shares {
+				p.X = 100 * c.Offered.Share
+			}
+			out.points = append(out.points, p)
 		}
-		p := Point{X: c.Offered.RatePerSec, Values: []float64{of(c.Offered)}}
-		if shares {
-			p.X = 100 * c.Offered.Share
-		}
-		out[at].Points = append(out[at].Points, p)
-	}
-	return out
+		return out
+	})
 }
 
 func offeredText(c results.Case) string {
@@ -86,20 +90,33 @@ func offeredText(c results.Case) string {
 	return fmt.Sprintf("%s, %s: dead time %.2g %%, p99.9 %.3g ms", curveOf(c), load.RateText(o.RatePerSec), 100*o.Dead(), 1e3*o.Latency.P999)
 }
 
-// panel is the chart as a panel of a figure, with its legend.
-func (c Chart) panel(says string) Panel {
-	p := newPlot()
-	p.X.Label.Text, p.Y.Label.Text = c.X, c.Y
-	c.axis(&p.X, c.places())
-	c.valueAxis(&p.Y)
+func curvesPanel(x, y, says string, all []curve) Panel {
+	p := NewPlot()
+	p.X.Label.Text, p.Y.Label.Text = x, y
+	p.X.Tick.Marker = plot.TickerFunc(wholeTicks)
+	low, high, most := math.Inf(1), math.Inf(-1), 0.0
+	for _, s := range all {
+		for _, at := range s.points {
+			low, high, most = min(low, at.X), max(high, at.X), max(most, at.Y)
+		}
+	}
+	room := cmp.Or(0.02*(high-low), 1)
+	p.X.Min, p.X.Max = low-room, high+room
+	p.Y.Min, p.Y.Max = 0, 1.05*cmp.Or(most, 1)
 	p.Add(gridlines(true, true), brush(func(on draw.Canvas, p *plot.Plot) {
-		for i, s := range c.Series {
-			s.line(on, p)
-			for _, x := range s.Points {
-				say(on, at(on, p, x.X, x.Values[0]), "%s: %.3g at %.4g", s.Name, x.Values[0], x.X)
+		for i, s := range all {
+			pen := penOf(i)
+			rising := slices.SortedFunc(slices.Values(s.points), func(a, b plotter.XY) int { return cmp.Compare(a.X, b.X) })
+			way := lists.Map(rising, func(x plotter.XY) vg.Point { return at(on, p, x.X, x.Y) })
+			on.StrokeLines(pen.stroke(), way)
+			for _, m := range way {
+				on.DrawGlyph(pen.glyph(3.2), m)
 			}
-			on.FillText(textStyle(smallSize, s.pen.hue), vg.Point{X: on.Min.X + 4, Y: on.Max.Y - legendRow*vg.Length(i+1)}, s.Name)
+			for _, x := range s.points {
+				say(on, at(on, p, x.X, x.Y), "%s: %.3g at %.4g", s.name, x.Y, x.X)
+			}
+			on.FillText(textStyle(smallSize, pen.hue), vg.Point{X: on.Min.X + 4, Y: on.Max.Y - legendRow*vg.Length(i+1)}, s.name)
 		}
 	}))
-	return Panel{Case: -1, Says: says, plot: p, width: chartWidth, height: chartHeight, Slim: panelWidth}
+	return Panel{Case: -1, Says: says, plot: p, width: 400, height: 240, Slim: panelWidth}
 }

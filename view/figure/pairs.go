@@ -171,7 +171,7 @@ func squares(rows, columns int, palette color.Palette, colour func(row, column i
 			img.Pix[y*img.Stride+x] = colour(y/side, x/side)
 		}
 	}
-	p := newPlot()
+	p := NewPlot()
 	p.X.Min, p.X.Max = -0.5, float64(columns)*1.22
 	p.Y.Min, p.Y.Max = -0.5, float64(rows)-0.5
 	p.X.LineStyle.Width, p.Y.LineStyle.Width = 0, 0

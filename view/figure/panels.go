@@ -80,7 +80,7 @@ func upDown(up bool) string {
 }
 
 func (s Source) timePanel(of results.Case, list []moment, u results.RateUnit, most float64) Panel {
-	p := newPlot()
+	p := NewPlot()
 	p.X.Label.Text, p.Y.Label.Text = "s", u.Name
 	p.Y.Min, p.Y.Max = 0, s.axisEnd(most)/u.Size
 	p.X.Min, p.X.Max = 0, list[len(list)-1].t*1.03
@@ -252,7 +252,7 @@ func (s Source) ports() int {
 }
 
 func (s Source) serverPanel(list []served, ports int, u results.RateUnit, most float64) Panel {
-	p := newPlot()
+	p := NewPlot()
 	p.X.Label.Text, p.Y.Label.Text = "server", u.Name
 	p.X.Tick.Marker = plot.TickerFunc(wholeTicks)
 	p.Y.Min, p.Y.Max = 0, most/u.Size*1.05
@@ -404,7 +404,7 @@ func ratioRange(cases []results.Case, all [][]trial) (low, high float64) {
 }
 
 func roundsPanel(c results.Case, list []trial, last int, low, high float64) Panel {
-	p := newPlot()
+	p := NewPlot()
 	p.X.Label.Text, p.Y.Label.Text = "round", "ratio to control"
 	p.X.Tick.Marker = plot.TickerFunc(wholeTicks)
 	p.X.Min, p.X.Max = -0.5, float64(last)+0.5

@@ -3,7 +3,6 @@ package figure
 import (
 	"image/color"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +25,8 @@ var (
 	blue      = color.RGBA{0x3b, 0x8e, 0xc8, 0xff}
 	orange    = color.RGBA{0xe6, 0x9f, 0x00, 0xff}
 	vermilion = color.RGBA{0xd5, 0x5e, 0x00, 0xff}
+	green     = color.RGBA{0x00, 0x9e, 0x73, 0xff}
+	purple    = color.RGBA{0xcc, 0x79, 0xa7, 0xff}
 )
 
 const (
@@ -45,7 +46,8 @@ func dashed(c color.Color, width vg.Length) draw.LineStyle {
 	return draw.LineStyle{Color: c, Width: width, Dashes: []vg.Length{4, 3}}
 }
 
-func newPlot() *plot.Plot {
+// NewPlot is an empty plot in the fonts and colours of all drawings.
+func NewPlot() *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = Paper
 	style := func(s *text.Style, size vg.Length) {
@@ -121,6 +123,15 @@ func wholeTicks(low, high float64) (out []plot.Tick) {
 	return out
 }
 
+// decades are the ticks of a logarithmic axis.
+func decades(low, high float64) (out []plot.Tick) {
+	for e := math.Round(math.Log10(low)); e <= math.Log10(high)+1e-9; e++ {
+		v := math.Pow(10, e)
+		out = append(out, plot.Tick{Value: v, Label: number(v, v)})
+	}
+	return out
+}
+
 type brush func(c draw.Canvas, p *plot.Plot)
 
 func (b brush) Plot(c draw.Canvas, p *plot.Plot) { b(c, p) }
@@ -170,18 +181,15 @@ func textStyle(size vg.Length, c color.Color) draw.TextStyle {
 	}
 }
 
-// Two more hues of Okabe and Ito, for charts of many series.
-var (
-	green  = color.RGBA{0x00, 0x9e, 0x73, 0xff}
-	purple = color.RGBA{0xcc, 0x79, 0xa7, 0xff}
-)
-
 // A pen distinguishes a series from others: its mark and its dashes, besides its hue.
 type pen struct {
 	hue    color.Color
 	mark   draw.GlyphDrawer
 	dashes []vg.Length
 }
+
+// penOf is that of the n-th series.
+func penOf(n int) pen { return pens[n%len(pens)] }
 
 var pens = []pen{
 	{blue, draw.CircleGlyph{}, nil},
@@ -204,116 +212,32 @@ func (k pen) stroke() draw.LineStyle {
 	return draw.LineStyle{Color: k.hue, Width: 1.4, Dashes: k.dashes}
 }
 
-func (s Series) line(c draw.Canvas, p *plot.Plot) {
-	k := s.pen
-	points := s.sorted()
-	way := lists.Map(points, func(x Point) vg.Point { return at(c, p, x.X, quartiles(x.Values)[2]) })
-	if !s.Dots {
-		c.StrokeLines(k.stroke(), way)
-	}
-	for i, x := range points {
-		low, high := at(c, p, x.X, x.Values[0]), at(c, p, x.X, x.Values[len(x.Values)-1])
-		if high.Y-low.Y > 1 {
-			c.StrokeLine2(line(k.hue, 0.8), low.X, low.Y, high.X, high.Y)
-		}
-		if !s.Curve {
-			c.DrawGlyph(k.glyph(3.2), way[i])
-		}
-		for _, v := range x.Stated {
-			mark := at(c, p, x.X, v)
-			c.StrokeLine2(dashed(vermilion, 0.7), way[i].X, way[i].Y, mark.X, mark.Y)
-			statedMark(c, mark)
-		}
-	}
-}
+// legendRow is the height of a row of a legend, sampleWidth what the mark before a name takes.
+const (
+	legendRow   = vg.Length(14)
+	sampleWidth = vg.Length(26)
+)
 
-func (s Series) boxes(c draw.Canvas, p *plot.Plot, place func(float64) float64, i, n int) {
-	k := s.pen
-	wide := 0.8 / float64(n)
-	for _, x := range s.Points {
-		middle := place(x.X) + (float64(i)-float64(n-1)/2)*wide
-		half := min(0.36*wide, 0.12)
-		q := quartiles(x.Values)
-		corner := func(dx, v float64) vg.Point { return at(c, p, middle+dx*half, v) }
-		stroke := func(a, b vg.Point, width vg.Length) { c.StrokeLine2(line(Ink, width), a.X, a.Y, b.X, b.Y) }
-		stroke(corner(0, q[0]), corner(0, q[1]), 1)
-		stroke(corner(0, q[3]), corner(0, q[4]), 1)
-		stroke(corner(-0.5, q[0]), corner(0.5, q[0]), 1)
-		stroke(corner(-0.5, q[4]), corner(0.5, q[4]), 1)
-		middleBox := box(corner(-1, q[1]), corner(1, q[3]))
-		c.FillPolygon(Paper, middleBox)
-		outline(c, line(k.hue, 1.4), middleBox)
-		stroke(corner(-1, q[2]), corner(1, q[2]), 1.6)
-		c.DrawGlyph(k.glyph(3), corner(0, q[2]))
-		for _, v := range x.Stated {
-			statedMark(c, corner(0, v))
-		}
-	}
-}
-
-func statedMark(c draw.Canvas, m vg.Point) {
-	outline(c, line(vermilion, 1.5), corners(m, 4.5))
-}
-
+// An entry is one of a legend: thumb draws its mark in the middle of a place.
 type entry struct {
 	name  string
-	wide  vg.Length
-	thumb func(c draw.Canvas, at vg.Point) // at is the middle of the sample
+	thumb func(c draw.Canvas, middle vg.Point)
 }
 
-func (c Chart) entries() []entry {
-	var out []entry
-	others := false
-	for _, s := range c.Series {
-		k := s.pen
-		for _, p := range s.Points {
-			others = others || len(p.Stated) > 0
-		}
-		if slices.ContainsFunc(out, func(e entry) bool { return e.name == s.Name }) {
-			continue
-		}
-		out = append(out, entry{s.Name, 0, func(on draw.Canvas, m vg.Point) {
-			if !c.Boxes && !s.Dots {
-				on.StrokeLine2(k.stroke(), m.X-10, m.Y, m.X+10, m.Y)
-			}
-			if !s.Curve {
-				on.DrawGlyph(k.glyph(3.2), m)
-			}
-		}})
-	}
-	if others {
-		out = append(out, entry{stated, 0, statedMark})
-	}
-	return measured(out)
-}
-
-func measured(all []entry) []entry {
+// Width is what the entry takes in a row of the legend.
+func (e entry) width() vg.Length {
 	face := font.DefaultCache.Lookup(sans(smallSize), smallSize)
-	for i := range all {
-		all[i].wide = sampleWidth + face.Width(all[i].name) + 14
-	}
-	return all
-}
-
-func legendHeight(all []entry, width vg.Length) vg.Length {
-	rows, used := vg.Length(1), vg.Length(0)
-	for _, e := range all {
-		if used > 0 && used+e.wide > width {
-			rows, used = rows+1, 0
-		}
-		used += e.wide
-	}
-	return rows*legendRow + 6
+	return sampleWidth + face.Width(e.name) + 14
 }
 
 func drawLegend(c draw.Canvas, all []entry, top vg.Length) {
 	m := vg.Point{X: c.Min.X, Y: top - legendRow/2}
 	for _, e := range all {
-		if m.X > c.Min.X && m.X+e.wide > c.Max.X {
+		if m.X > c.Min.X && m.X+e.width() > c.Max.X {
 			m = vg.Point{X: c.Min.X, Y: m.Y - legendRow}
 		}
 		e.thumb(c, vg.Point{X: m.X + sampleWidth/2, Y: m.Y})
 		heading(c, e.name, vg.Point{X: m.X + sampleWidth + 2, Y: m.Y - smallSize/2}, smallSize)
-		m.X += e.wide
+		m.X += e.width()
 	}
 }

@@ -80,7 +80,7 @@ func treePanel(x *parts.CaseTree, scale, most float64) Panel {
 	if x.Loads != nil {
 		darkest = fmt.Sprintf("%.0f messages", most)
 	}
-	p := newPlot()
+	p := NewPlot()
 	p.HideAxes()
 	p.Add(brush(func(c draw.Canvas, _ *plot.Plot) {
 		paint(d, c)

@@ -1,4 +1,5 @@
-package figure
+// Package chart answers: how are series of numbers drawn that belong to no run, each beside what others state?
+package chart
 
 import (
 	"cmp"
@@ -6,12 +7,14 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"evbench/internal/lists"
+	"evbench/view/figure"
 )
 
 // A Chart is one drawing of series of numbers, for figures that do not belong to a run.
@@ -47,18 +50,20 @@ type Point struct {
 const (
 	chartWidth  = vg.Length(400)
 	chartHeight = vg.Length(240)
-	legendRow   = vg.Length(14)
-	sampleWidth = vg.Length(26)
+	titleGap    = vg.Length(20)
+	gap         = vg.Length(14)
+	textSize    = vg.Length(9.5)
+	smallSize   = vg.Length(8.5)
 )
 
 // stated is the legend of numbers by others.
 const stated = "stated in the text"
 
-// WriteCharts draws charts as one SVG document, two beside each other. Series of one name
+// Write draws charts as one SVG document, two beside each other. Series of one name
 // look the same in all of them.
-func WriteCharts(w io.Writer, title string, charts []Chart) error {
+func Write(w io.Writer, title string, charts []Chart) error {
 	if len(charts) == 0 {
-		return fmt.Errorf("%s: %w", title, ErrNothing)
+		return fmt.Errorf("%s: %w", title, figure.ErrNothing)
 	}
 	charts = penned(charts)
 	across, wide := 2, chartWidth
@@ -77,8 +82,8 @@ func WriteCharts(w io.Writer, title string, charts []Chart) error {
 		}
 		height += heights[i]
 	}
-	return writeSVG(w, vg.Length(across)*(wide+gap)+gap, height, "", func(c draw.Canvas) {
-		c.FillPolygon(Paper, box(c.Min, c.Max))
+	return figure.WriteDrawing(w, vg.Length(across)*(wide+gap)+gap, height, "", func(c draw.Canvas) {
+		c.FillPolygon(figure.Paper, box(c.Min, c.Max))
 		heading(c, title, vg.Point{X: c.Min.X + gap, Y: c.Max.Y - titleGap}, textSize+2)
 		top := c.Max.Y - titleGap - gap
 		for i, row := range rows {
@@ -105,7 +110,7 @@ func penned(charts []Chart) []Chart {
 				n = len(names)
 				names = append(names, s.Name)
 			}
-			out[i].Series[k].pen = pens[n%len(pens)]
+			out[i].Series[k].pen = penOf(n)
 		}
 	}
 	return out
@@ -125,7 +130,7 @@ func (c Chart) places() []float64 {
 
 func (c Chart) draw(canvas draw.Canvas) {
 	heading(canvas, c.Title, vg.Point{X: canvas.Min.X, Y: canvas.Max.Y - titleGap + 6}, textSize)
-	p := newPlot()
+	p := figure.NewPlot()
 	p.X.Label.Text, p.Y.Label.Text = c.X, c.Y
 	if c.LogX {
 		c.Series = positive(c.Series)
@@ -188,14 +193,6 @@ func (c Chart) valueAxis(a *plot.Axis) {
 	}
 }
 
-func decades(low, high float64) (out []plot.Tick) {
-	for e := math.Round(math.Log10(low)); e <= math.Log10(high)+1e-9; e++ {
-		v := math.Pow(10, e)
-		out = append(out, plot.Tick{Value: v, Label: number(v, v)})
-	}
-	return out
-}
-
 func positive(all []Series) []Series {
 	out := slices.Clone(all)
 	for i, s := range out {
@@ -210,4 +207,13 @@ func (s Series) sorted() []Point {
 		return s.Points
 	}
 	return slices.SortedFunc(slices.Values(s.Points), func(a, b Point) int { return cmp.Compare(a.X, b.X) })
+}
+
+func wholeTicks(low, high float64) (out []plot.Tick) {
+	for _, t := range figure.NewPlot().X.Tick.Marker.Ticks(low, high) {
+		if t.Value == math.Trunc(t.Value) {
+			out = append(out, plot.Tick{Value: t.Value, Label: strconv.Itoa(int(t.Value))})
+		}
+	}
+	return out
 }
