@@ -151,8 +151,8 @@ func runBookSim(c Case, n *network.Network) (*Result, error) {
 	if err := e.Run(until); err != nil {
 		return nil, err
 	}
-	out := &Result{Latency: float64(m.Latency) / float64(m.Packets), Least: float64(m.Least), Batch: float64(m.Last + 1), Flits: m.Total()}
-	out.Accepted, out.Worst = m.Share(1)
+	out := &Result{Latency: float64(m.Latency) / float64(m.Packets), Least: float64(m.Least), Batch: float64(m.Last + 1), Flits: loadcurve.Total(m)}
+	out.Accepted, out.Worst = loadcurve.Share(m, 1)
 	return out, nil
 }
 
@@ -197,7 +197,7 @@ func runOMNeT(c Case, n *network.Network) (*Result, error) {
 	if err := e.Run(m.Until); err != nil {
 		return nil, err
 	}
-	out := &Result{Latency: float64(m.Network) / float64(m.Packets) / ns, Least: float64(m.Least) / ns, Flits: m.Total()}
-	out.Accepted, out.Worst = m.Share(flit)
+	out := &Result{Latency: float64(m.Network) / float64(m.Packets) / ns, Least: float64(m.Least) / ns, Flits: loadcurve.Total(m)}
+	out.Accepted, out.Worst = loadcurve.Share(m, flit)
 	return out, nil
 }

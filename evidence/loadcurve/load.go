@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 	"evbench/model/credit"
 	"evbench/site/lft"
@@ -101,7 +103,7 @@ func (f *Fabric) Run(ctx context.Context, l Load) (Point, error) {
 		}
 	}
 	p := Point{Offered: l.Offered}
-	p.Accepted, p.Worst = m.Share(f.Flit)
+	p.Accepted, p.Worst = Share(m, f.Flit)
 	if m.Packets > 0 {
 		p.Packet = float64(m.Network) / float64(m.Packets)
 	}
@@ -131,3 +133,13 @@ func (f *Fabric) Curve(ctx context.Context, workers int, loads []Load) ([]Point,
 	})
 	return out, err
 }
+
+// Share returns the share of their links that hosts received in the window, for a time per flit:
+// the mean, and the host that received least.
+func Share(m *credit.Meter, flit credit.Time) (mean, worst float64) {
+	full := float64(m.Until-m.From) / float64(flit)
+	return float64(Total(m)) / full / float64(len(m.Flits)), float64(slices.Min(m.Flits)) / full
+}
+
+// Total returns the flits of all hosts.
+func Total(m *credit.Meter) int64 { return lists.Sum(m.Flits, func(n int64) int64 { return n }) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -324,7 +325,7 @@ func (g *sprayed) one(ctx context.Context, f *sprayedFigure, p *plan.Plan, seed 
 		return draws{}, err
 	}
 	c := &o.Packets
-	share := results.NewStat(c.Share(g.BitPerSec))
+	share := results.NewStat(lists.Map(c.Received, func(n int64) float64 { return float64(n) * 8 / g.BitPerSec / (c.Until - c.From).Seconds() }))
 	early, phases := 0.0, 0.0
 	if c.All > 0 {
 		early = float64(c.Early) / float64(c.All)
@@ -332,7 +333,17 @@ func (g *sprayed) one(ctx context.Context, f *sprayedFigure, p *plan.Plan, seed 
 	if busy := o.Span - c.Barriers; busy > 0 {
 		phases = float64(c.All) * 8 / float64(len(c.Received)) / g.BitPerSec / busy.Seconds()
 	}
-	return draws{share.Mean, share.Min, share.Max, phases, early, float64(c.Held), c.Late(0.5).Seconds(), c.Late(0.99).Seconds()}, nil
+	return draws{share.Mean, share.Min, share.Max, phases, early, float64(c.Held), late(c.Took, 0.5).Seconds(), late(c.Took, 0.99).Seconds()}, nil
+}
+
+// late returns the time within which that share of the events was built, by nearest rank; 0 without
+// events.
+func late(took []time.Duration, share float64) time.Duration {
+	if len(took) == 0 {
+		return 0
+	}
+	i := int(math.Ceil(share*float64(len(took)))) - 1
+	return took[min(max(i, 0), len(took)-1)]
 }
 
 // DrawSpraying writes a chart for each size of buffers and number of lanes, with a line for each way.

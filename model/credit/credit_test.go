@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"evbench/internal/lists"
 	"evbench/model/credit"
 	"evbench/site/network"
 	"evbench/testing/expect"
@@ -98,7 +99,7 @@ func TestAllArrive(t *testing.T) {
 		pattern := []credit.Pattern{credit.Others(w.Hosts), credit.Shift(w.Hosts, 3), credit.ShiftSequence(w.Hosts)}[draw.IntN(3)]
 		name := fmt.Sprintf("%s %v %+v", notation, choice, p)
 		e := run(t, p, w, r, &credit.Traffic{Pattern: pattern, Flits: flits, Count: count}, draw.Uint64())
-		got, want := e.Meter.Total(), int64(w.Hosts)*flits*count
+		got, want := lists.Sum(e.Meter.Flits, func(n int64) int64 { return n }), int64(w.Hosts)*flits*count
 		expect.True(t, got == want, "%s: %d flits arrive, %d are sent", name, got, want)
 		if got, want := e.Meter.Messages, int64(w.Hosts)*count; got != want {
 			t.Errorf("%s: %d messages arrive, %d are sent", name, got, want)

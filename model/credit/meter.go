@@ -63,24 +63,6 @@ func (m *Meter) message(of *message, at Time) {
 	m.Waiting += at - of.began
 }
 
-// Share returns the share of their links that hosts received in the window, for a time per flit:
-// the mean, and the host that received least.
-func (m *Meter) Share(flit Time) (mean, worst float64) {
-	full := float64(m.Until-m.From) / float64(flit)
-	return float64(m.Total()) / full / float64(len(m.Flits)), float64(m.Worst()) / full
-}
-
-// Total returns the flits of all hosts.
-func (m *Meter) Total() (n int64) {
-	for _, f := range m.Flits {
-		n += f
-	}
-	return n
-}
-
-// Worst returns the flits of the host that received least.
-func (m *Meter) Worst() int64 { return slices.Min(m.Flits) }
-
 // An order restores the order in which the packets of each source and destination were sent, as the
 // receiver of sprayed packets must. It exists where packets may overtake each other: where switches
 // decide for each packet, or packets may take any lane.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"evbench/internal/lists"
 	"evbench/internal/splitmix"
 	"evbench/site/network"
 	"evbench/testing/expect"
@@ -69,7 +70,7 @@ func TestPerOutputDrains(t *testing.T) {
 	for name, p := range perOutputKinds() {
 		for _, pattern := range []Pattern{Others(16), ShiftSequence(16), func(h int32, _ int64, _ *splitmix.Random) int32 { return (h &^ 15) | h&3 ^ 1 }} {
 			e := runTree(t, p, &Traffic{Pattern: pattern, Flits: 80, Count: 50}, never)
-			got, want := e.Meter.Total(), int64(16*50*80)
+			got, want := lists.Sum(e.Meter.Flits, func(n int64) int64 { return n }), int64(16*50*80)
 			expect.True(t, got == want, "%s: %d of %d flits arrive", name, got, want)
 			m := e.sw.(*perOutput)
 			for ch, room := range m.room {
@@ -112,7 +113,7 @@ func TestPerOutputAlone(t *testing.T) {
 func TestPerOutputFull(t *testing.T) {
 	p := perOutputKinds()["reports"]
 	e := runTree(t, p, &Traffic{Pattern: Shift(16, 4), Flits: 128}, 1_000_000)
-	share := float64(e.Meter.Total()) * testFlit / 16 / 1_000_000
+	share := float64(lists.Sum(e.Meter.Flits, func(n int64) int64 { return n })) * testFlit / 16 / 1_000_000
 	want := 3200.0 / 3212
 	expect.True(t, share >= want*0.99 && share <= want, "%.4f of the links is used, want %.4f less the beginning", share, want)
 }

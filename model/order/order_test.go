@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/lists"
 	"evbench/model/order"
 	"evbench/scheduler"
 	"evbench/scheduler/judge"
@@ -531,12 +532,9 @@ func TestLost(t *testing.T) {
 		lid  uint16 // of h3
 	}{{"no cable", []string{"h3"}, 16}, {"no LID", nil, 0}} {
 		n := expect.Value(expect.Value(parsed(t, "FT(2;2,2)").Numbered(2))(t).Degrade(tt.down))(t)
-		n = n.Renamed(func(v network.Node, i network.Info) network.Info {
-			if v == 3 {
-				i.LID = tt.lid
-			}
-			return i
-		})
+		info := lists.Map(lists.Range[network.Node](n.Nodes()+n.Others()), n.Info)
+		info[3].LID = tt.lid
+		n = n.WithInfo(info)
 		tables := expect.Value(engines.Compute(engines.MinMax, n, engines.Options{}))(t)
 		tables.Bits = []uint8{0, 1, 2, 3}
 		p := made(t, tables, lft.Job{Drop: true})

@@ -13,7 +13,6 @@ package sim
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"evbench/builder"
@@ -150,21 +149,6 @@ type packetCount struct {
 	// Took are the times of all events of all servers, rising: from the request for the first
 	// fragment, or from the opening of the exchange, to the last fragment.
 	Took []time.Duration
-}
-
-// Share returns the share of its link that each server received in the window.
-func (c *packetCount) Share(bitPerSec float64) []float64 {
-	return lists.Map(c.Received, func(n int64) float64 { return float64(n) * 8 / bitPerSec / (c.Until - c.From).Seconds() })
-}
-
-// Late returns the time within which that share of the events was built, by nearest rank; 0 without
-// events.
-func (c *packetCount) Late(share float64) time.Duration {
-	if len(c.Took) == 0 {
-		return 0
-	}
-	i := int(math.Ceil(share*float64(len(c.Took)))) - 1
-	return c.Took[min(max(i, 0), len(c.Took)-1)]
 }
 
 // Progress receives the progress of a long job, in virtual time.

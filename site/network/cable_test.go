@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/lists"
 	"evbench/site/network"
 	"evbench/testing/expect"
 )
@@ -222,12 +223,11 @@ func TestPathBits(t *testing.T) {
 		}, "hosts with different numbers of LIDs cannot share them: h0 has 4, h2 has 2"},
 	} {
 		n := expect.Value(network.Parse("FT(2;2,3)", tt.lmc))(t)
-		n = n.Renamed(func(v network.Node, i network.Info) network.Info {
-			if n.IsHost(v) {
-				tt.info(v, &i)
-			}
-			return i
-		})
+		info := lists.Map(lists.Range[network.Node](n.Nodes()), n.Info)
+		for h := range n.Hosts() {
+			tt.info(network.Node(h), &info[h])
+		}
+		n = n.WithInfo(info)
 		bits, err := n.PathBits()
 		got := fmt.Sprint(bits)
 		if err != nil {

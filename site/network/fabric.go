@@ -82,17 +82,6 @@ func (n *Network) Info(v Node) Info {
 	return n.info[v]
 }
 
-// Renamed returns the same network with other names of its nodes, and without a notation.
-func (n *Network) Renamed(name func(Node, Info) Info) *Network {
-	var info []Info
-	for v := range Node(n.Nodes() + n.Others()) {
-		info = append(info, name(v, n.Info(v)))
-	}
-	out := n.WithInfo(info)
-	out.Notation = ""
-	return out
-}
-
 // Key returns the unique GUID of a node: for a host its port's, since an adapter may be several
 // hosts, for a switch its own.
 func (n *Network) Key(v Node) uint64 {
