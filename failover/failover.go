@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/lists"
 	"evbench/topology"
 )
 
@@ -277,10 +278,7 @@ func ParsePolicy(name string) (Policy, error) {
 	if p := Policy(name); slices.Contains(Policies(), p) {
 		return p, nil
 	}
-	names := make([]string, 0, len(Policies()))
-	for _, p := range Policies() {
-		names = append(names, string(p))
-	}
+	names := lists.Map(Policies(), func(p Policy) string { return string(p) })
 	return "", fmt.Errorf("unknown policy %q; policies are %s", name, strings.Join(names, ", "))
 }
 

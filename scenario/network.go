@@ -207,10 +207,7 @@ func (d *document) cut(at field, draws uint64, s *Scenario, c *Case) {
 	good, timed := true, []field(nil)
 	find := func(name string) (links []topology.Link, err error) {
 		ids, err := s.Network.Cut([]string{name})
-		for _, id := range ids {
-			links = append(links, s.Tree.LinkOf(id))
-		}
-		return links, err
+		return lists.Map(ids, s.Tree.LinkOf), err
 	}
 	for _, f := range d.List(at) {
 		name, err := "", error(nil)

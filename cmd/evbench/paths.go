@@ -19,6 +19,7 @@ import (
 	"evbench/fabric/lab"
 	"evbench/internal/answer"
 	"evbench/internal/hostlist"
+	"evbench/internal/lists"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/site/host"
@@ -146,10 +147,7 @@ func askPorts(ctx context.Context, c *cli.Context, s *scenario.Scenario, bar *li
 
 // endsOf are the hosts by rank, at the address whose path tables choose, and the port of all.
 func endsOf(s *scenario.Scenario, joined []results.Host) (hosts []ports.Host, port int, err error) {
-	names := make([]string, s.Tree.Servers())
-	for rank := range names {
-		names[rank] = s.Tree.ServerName(rank)
-	}
+	names := lists.Tabulate(s.Tree.Servers(), s.Tree.ServerName)
 	if s.Launch.Kind == scenario.LaunchSSH {
 		placed, err := open.PlaceServers(s, tables.Placement)
 		if err != nil {

@@ -63,10 +63,7 @@ func (c *Case) summary(o *Outcome) results.Case {
 // Efficiency is ideal time over time, as of a measured case. The ideal is the time of the bytes of
 // the busiest server, for the events built, headers included.
 func (j *Job) Efficiency(o *Outcome) float64 {
-	built := uint64(0)
-	for _, n := range o.Events {
-		built += n
-	}
+	built := lists.Sum(o.Events, func(n uint64) uint64 { return n })
 	most, roles := 0.0, builder.RolesOf(j.Plan.Tree)
 	for i, n := range o.Events {
 		in := o.Received[i] + n*uint64(roles.Others(i)*j.Header)
@@ -131,12 +128,8 @@ func (c *Case) means() []float64 {
 }
 
 func (c *Case) mean() float64 {
-	sum := 0.0
 	means := c.means()
-	for _, x := range means {
-		sum += x / float64(len(means))
-	}
-	return sum
+	return lists.Sum(means, func(x float64) float64 { return x / float64(len(means)) })
 }
 
 // Memory estimates the bytes that a run of the cases takes at most, beside their plans: all

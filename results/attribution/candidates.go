@@ -107,10 +107,8 @@ func candidates(e Evidence) (all []candidate, known []bool) {
 			b.add(i, candidate{kind: OfServer, part: e.Names[p.Dst], one: "receives", cable: to})
 		}
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(b.all), label.compare) {
-		all = append(all, *b.all[key])
-	}
-	return all, known
+	keys := slices.SortedFunc(maps.Keys(b.all), label.compare)
+	return lists.Map(keys, func(key label) candidate { return *b.all[key] }), known
 }
 
 // name joins candidates that the evidence cannot tell apart, the smallest first; false where they are too many

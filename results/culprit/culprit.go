@@ -59,19 +59,13 @@ func Evidence(p *plan.Plan, mode modes.Mode, sec float64, pairs []results.PairCo
 
 // split puts the courses of pairs into parts of the time, as long as the longest of them.
 func split(e *attribution.Evidence, counted []results.PairCount) {
-	width, n := 0.0, 0
-	for _, x := range counted {
-		width = max(width, x.BucketSec)
-	}
+	width, n := lists.MaxOf(counted, func(x results.PairCount) float64 { return x.BucketSec }), 0
 	for i, x := range counted {
 		shares := x.Course.Parts()
 		for j := 0; x.BucketSec > 0 && j < len(shares); { // as many as make one of the longest
 			each := min(len(shares)-j, max(1, int(math.Round(width/x.BucketSec))))
 			came := lists.Filter(shares[j:j+each], func(x float64) bool { return x > 0 })
-			share := 0.0
-			for _, x := range came {
-				share += x / float64(len(came))
-			}
+			share := lists.Sum(came, func(x float64) float64 { return x / float64(len(came)) })
 			e.Pairs[i].Course = append(e.Pairs[i].Course, share*x.Sec/max(1, float64(x.Bytes)))
 			j += each
 		}

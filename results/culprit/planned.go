@@ -4,7 +4,6 @@ import (
 	"evbench/internal/lists"
 	"evbench/plan"
 	"evbench/results/attribution"
-	"evbench/scheduler"
 	"evbench/topology"
 )
 
@@ -72,10 +71,7 @@ func (p Planned) Loads() []float64 {
 		return nil
 	}
 	out := make([]float64, n*n)
-	rows := make([][]scheduler.Step, n)
-	for r := range n {
-		rows[r] = p.Row(r)
-	}
+	rows := lists.Tabulate(n, p.Row)
 	for phase := range p.Phases() {
 		load := map[topology.Wire]int{}
 		ways := make([][]topology.Wire, n)

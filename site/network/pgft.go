@@ -3,7 +3,9 @@ package network
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
+	"evbench/internal/lists"
 	"evbench/topology"
 )
 
@@ -180,16 +182,7 @@ func (g PGFT) String() string {
 	return fmt.Sprintf("PGFT(%d;%s;%s;%s)", len(g.M), list(g.M), list(g.W), list(g.P))
 }
 
-func list(v []int) string {
-	s := ""
-	for i, x := range v {
-		if i > 0 {
-			s += ","
-		}
-		s += fmt.Sprint(x)
-	}
-	return s
-}
+func list(v []int) string { return strings.Join(lists.Map(v, strconv.Itoa), ",") }
 
 func hostGUID(i int) uint64 { return 0x0002c90300000000 + 0x10*uint64(i) }
 

@@ -107,10 +107,7 @@ func (o OverOptions) sets(n *network.Network) (sets [][]network.Cable, err error
 	case o.K > 1 && o.Sample == 0:
 		return nil, errors.New("sets of several cables are drawn: give --sample N")
 	case o.Sample == 0:
-		for _, c := range all {
-			sets = append(sets, []network.Cable{c})
-		}
-		return sets, nil
+		return lists.Map(all, func(c network.Cable) []network.Cable { return []network.Cable{c} }), nil
 	}
 	draw := rand.New(rand.NewPCG(o.Seed, 0))
 	for range o.Sample {

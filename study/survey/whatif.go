@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/lists"
 	"evbench/model/sweep"
 	"evbench/plan"
 	"evbench/routing"
@@ -231,10 +232,7 @@ func (w *whatIf) prepare(r *WhatIfReport) error {
 
 // all plans the sets. When ctx ends it abandons those under way: some take seconds.
 func (w *whatIf) all(ctx context.Context) error {
-	n := 0
-	for i := range w.groups {
-		n += w.groups[i].len()
-	}
+	n := lists.Sum(lists.Range[int](len(w.groups)), func(i int) int { return w.groups[i].len() })
 	if w.opt.Sweep.Whole() {
 		w.states, w.outcomes = make([]state, n), make([]outcome, n*len(w.opt.Cases))
 	}

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"evbench/internal/lists"
 )
 
 // The parts that may be left out (EVBENCH_WITHOUT) and are build tags, and the command: its tests are the longest.
@@ -217,13 +219,7 @@ var alternatives = func() func(string) [][]*regexp.Regexp {
 	read := map[string][][]*regexp.Regexp{}
 	return func(pattern string) [][]*regexp.Regexp {
 		if read[pattern] == nil {
-			for _, one := range split(pattern, '|') {
-				var levels []*regexp.Regexp
-				for _, level := range split(one, '/') {
-					levels = append(levels, regexp.MustCompile(level))
-				}
-				read[pattern] = append(read[pattern], levels)
-			}
+			read[pattern] = lists.Map(split(pattern, '|'), func(one string) []*regexp.Regexp { return lists.Map(split(one, '/'), regexp.MustCompile) })
 		}
 		return read[pattern]
 	}

@@ -92,10 +92,7 @@ func Write(w io.Writer, runs []Input, beside func(base, other Input) Difference)
 		Several: len(runs) > 1, Mixed: mixed(runs), Runs: make([]runView, len(runs)),
 	}
 	p.Title = title(runs)
-	var cases []results.Case
-	for _, in := range runs {
-		cases = append(cases, in.Source.Run.Summary.Cases...)
-	}
+	cases := slices.Concat(lists.Map(runs, func(in Input) []results.Case { return in.Source.Run.Summary.Cases })...)
 	p.Columns, p.Legend = report.Columns(cases, howOf(runs)), parts.Legend(cases)
 	runs = oneScale(runs)
 	for i, in := range runs {

@@ -171,10 +171,8 @@ func sparkOf(s *State) *spark {
 	if len(s.Rates) == 0 || s.Ended {
 		return nil
 	}
-	last, sum := s.Rates[len(s.Rates)-1].At, 0.0
-	for _, r := range s.Rates {
-		sum += r.EventsPerSec
-	}
+	last := s.Rates[len(s.Rates)-1].At
+	sum := lists.Sum(s.Rates, func(r Rate) float64 { return r.EventsPerSec })
 	each := 1 + (len(s.Rates)-1)/mostPoints
 	if built := sum * last.Seconds() / float64(len(s.Rates)); built > 0 {
 		each = max(each, int(math.Ceil(leastEvents*float64(len(s.Rates))/built)))

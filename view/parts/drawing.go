@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"evbench/internal/lists"
 )
 
 // A Drawing is cables as the template tree shows them.
@@ -200,10 +202,7 @@ func (c canvas) drawSwitch(b *strings.Builder, s Switch, p Place, across int) {
 // hosts returns how many hosts stand side by side under a switch of the lowest level, and in how many rows.
 func (c canvas) hosts() (across, rows int) {
 	across = max(1, int((treeWidth/float64(max(1, len(c.Levels[0])))-4)/8))
-	for _, s := range c.Levels[0] {
-		rows = max(rows, (s.Hosts+across-1)/across)
-	}
-	return across, rows
+	return across, lists.MaxOf(c.Levels[0], func(s Switch) int { return (s.Hosts + across - 1) / across })
 }
 
 // many is the class of a drawing with so many parts that each must be thin.

@@ -4,17 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/scheduler/judge"
 )
 
 // CompareOver is Compare for plans over given tables or probed paths, as their files state them. Both have phases.
 func CompareOver(older, newer *judge.File) Diff {
-	hosts := func(f *judge.File) (names []string) {
-		for rank := range f.Servers() {
-			names = append(names, f.HostName(rank))
-		}
-		return names
-	}
+	hosts := func(f *judge.File) []string { return lists.Tabulate(f.Servers(), f.HostName) }
 	names := hosts(older)
 	d := Diff{
 		SameServers: slices.Equal(names, hosts(newer)), SameHash: older.Hash != "" && older.Hash == newer.Hash,

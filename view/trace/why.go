@@ -115,11 +115,7 @@ type account struct {
 }
 
 func mean(of []float64) float64 {
-	sum := 0.0
-	for _, x := range of {
-		sum += x
-	}
-	return sum / float64(max(1, len(of)))
+	return lists.Sum(of, func(x float64) float64 { return x }) / float64(max(1, len(of)))
 }
 
 type measures map[way][]float64

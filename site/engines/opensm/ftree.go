@@ -125,10 +125,7 @@ func notFatTree(format string, args ...any) error {
 }
 
 func (v *view) ftree(roots []network.Node) (*ftree, error) {
-	hosts := 0
-	for _, s := range v.loaded {
-		hosts += len(v.hosts[s])
-	}
+	hosts := v.attached()
 	switch {
 	case v.lmc > 0:
 		return nil, notFatTree("LMC is %d, must be 0", v.lmc)

@@ -21,6 +21,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/internal/parallel"
 	"evbench/site/network"
 )
@@ -84,6 +85,11 @@ func (v *view) cables() {
 			}
 		}
 	}
+}
+
+// attached is the number of hosts that are seen.
+func (v *view) attached() int {
+	return lists.Sum(v.loaded, func(s int32) int { return len(v.hosts[s]) })
 }
 
 // look finds the largest part and orders its switches. A part without hosts has no subnet manager

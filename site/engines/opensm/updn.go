@@ -113,10 +113,7 @@ var DownUp = Engine{"dnup", func(v *view, _ []network.Node) (*hops, []int32, err
 // detect returns the switches that OpenSM takes for roots: those with more than
 // 90 % of all hosts at one distance, and at most 5 % at any other.
 func (v *view) detect() []int32 {
-	d, hosts := v.distances(), 0
-	for _, t := range v.loaded {
-		hosts += len(v.hosts[t])
-	}
+	d, hosts := v.distances(), v.attached()
 	var roots []int32
 	for _, s := range v.order {
 		var bars [256]int

@@ -144,11 +144,7 @@ func containing(text string) func([]byte) bool {
 
 // Formats are the names that Options.Format takes, with those handed in.
 func Formats(more ...Format) []string {
-	names := []string{Auto}
-	for _, f := range slices.Concat(more, formats) {
-		names = append(names, f.Name)
-	}
-	return names
+	return append([]string{Auto}, lists.Map(slices.Concat(more, formats), func(f Format) string { return f.Name })...)
 }
 
 // colours are escapes of terminals, which some tools write into files.
