@@ -18,9 +18,8 @@ import (
 
 // A Burst is a short slice of a case that is watched.
 type Burst struct {
-	Took      time.Duration // with its set-up
-	Busy      time.Duration // in which a server's link carried its messages, those of the warm-up, too
-	Exchanges uint64
+	Took time.Duration // with its set-up
+	Busy time.Duration // in which a server's link carried its messages, those of the warm-up, too
 	// Rejected says how the machine disturbed the burst, so that it does not count; "": it counts.
 	Rejected string
 	// Causes are those of the last bursts that count, together, or of the last few of them; Sec is how long these were.
@@ -101,7 +100,7 @@ func (r *runner) watched(ctx context.Context, next func(Burst) (time.Duration, b
 			kept = append(kept, s.last)
 			kept = slices.Clone(kept[max(0, len(kept)-BurstsTogether+1):])
 		}
-		b := Burst{Took: time.Since(began), Busy: r.busy(m), Exchanges: m.outcome.Exchanges, Rejected: m.rejected, Causes: s.causes, Sec: s.all.Sec}
+		b := Burst{Took: time.Since(began), Busy: r.busy(m), Rejected: m.rejected, Causes: s.causes, Sec: s.all.Sec}
 		switch {
 		case m.rejected != "":
 		case r.thin():

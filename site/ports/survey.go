@@ -34,11 +34,7 @@ type Options struct {
 }
 
 // Progress is how far a survey is.
-type Progress struct {
-	Known, Of int
-	Asked     int           // questions so far, of all hosts
-	Gap       time.Duration // between two questions of a host
-}
+type Progress struct{ Known, Of int }
 
 // An Ask has each host, by number, follow its trails, gap apart, all at the same time.
 type Ask func(ctx context.Context, trails [][]wire.Trail, gap time.Duration) ([][]wire.Seen, error)
@@ -318,7 +314,7 @@ func (s *surveying) answers(trails [][]wire.Trail, of [][]*question, seen [][]wi
 	if s.o.Tell == nil {
 		return nil
 	}
-	p := Progress{Asked: s.Asked, Gap: s.gap}
+	var p Progress
 	s.each(func(q *question) {
 		p.Of++
 		if q.reached && q.Known() {

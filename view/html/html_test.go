@@ -251,7 +251,7 @@ func document(t *testing.T) string {
 	}
 	var b strings.Builder
 	err := html.WriteDocument(&b, html.Document{
-		Title: "A <title>", Answer: "65.7 % of it", Lead: "lead", Notes: []string{"a note"},
+		Title: "A <title>", Answer: "65.7 % of it", Lead: "lead",
 		Parts: []html.Part{
 			{ID: "facts", Title: "Facts", Facts: [][]string{{"at most", "93.8 %"}, {"", strings.Repeat("a long line ", 30)}}},
 			{ID: "net", Title: "The network", Cables: c},

@@ -93,7 +93,6 @@ type Document struct {
 	Title  string
 	Answer string // in a sentence or two
 	Lead   string // what the answer is about, in a line
-	Notes  []string
 	Parts  []Part
 }
 
