@@ -3,7 +3,6 @@ package foreign
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -11,9 +10,9 @@ import (
 )
 
 var (
-	clusterKitHead = regexp.MustCompile(`(?m)^[ \t]*Rank:([ \t]+\d+)+[ \t\r]*$`)
-	clusterKitRow  = regexp.MustCompile(`^(\d+) +\( *([^()\s]+) *\) *:([ \d.]*)$`)
-	clusterKitRate = regexp.MustCompile(`\d+\.\d`)
+	clusterKitHead = pattern(`(?m)^[ \t]*Rank:([ \t]+\d+)+[ \t\r]*$`)
+	clusterKitRow  = pattern(`^(\d+) +\( *([^()\s]+) *\) *:([ \d.]*)$`)
+	clusterKitRate = pattern(`\d+\.\d`)
 )
 
 // A clusterKit is what the file says, as far as it has been read.
@@ -57,7 +56,7 @@ func readClusterKit(data []byte, _ Options) (*Result, error) {
 }
 
 func (x *clusterKit) line(n int, text string, f []string) (err error) {
-	row := clusterKitRow.FindStringSubmatch(text)
+	row := clusterKitRow().FindStringSubmatch(text)
 	switch {
 	case len(f) > 1 && f[0] == "Rank:" && x.ranks > 0:
 		return fmt.Errorf("line %d: a second matrix: give one run", n)
@@ -82,8 +81,8 @@ func (x *clusterKit) line(n int, text string, f []string) (err error) {
 
 // row takes the row of a rank, and its pairs with those before it. 0 stands for one that was not measured.
 func (x *clusterKit) row(n int, row []string) error {
-	i, figures := len(x.rates), clusterKitRate.FindAllString(row[3], -1)
-	if row[1] != strconv.Itoa(i) || len(figures) != x.ranks || strings.TrimSpace(clusterKitRate.ReplaceAllString(row[3], "")) != "" {
+	i, figures := len(x.rates), clusterKitRate().FindAllString(row[3], -1)
+	if row[1] != strconv.Itoa(i) || len(figures) != x.ranks || strings.TrimSpace(clusterKitRate().ReplaceAllString(row[3], "")) != "" {
 		return fmt.Errorf("line %d: %q is not rank %d with %d figures of one decimal", n, short(row[0]), i, x.ranks)
 	}
 	if x.p.end(row[2]) != i {

@@ -17,32 +17,32 @@ const (
 // is whole are those of all blocks together, as of nccl-tests' alltoall_perf, too.
 var collectives = []struct {
 	name  string
-	is    *regexp.Regexp // of a table or program
-	nccl  bool           // the size is that of the whole buffer for alltoall, too
+	is    func() *regexp.Regexp // of a table or program
+	nccl  bool                  // the size is that of the whole buffer for alltoall, too
 	whole bool
 }{
-	{AllGather, regexp.MustCompile(`all_gather_perf`), true, false},
-	{ReduceScatter, regexp.MustCompile(`reduce_scatter_perf`), true, false},
-	{AllReduce, regexp.MustCompile(`all_reduce_perf`), true, false},
-	{AllGather, regexp.MustCompile(`OSU MPI Allgather Latency|osu_allgather\b|# Benchmarking Allgather\b`), false, false},
-	{ReduceScatter, regexp.MustCompile(`OSU MPI Reduce_scatter Latency|osu_reduce_scatter\b|# Benchmarking Reduce_scatter\b`), false, true},
-	{AllReduce, regexp.MustCompile(`OSU MPI Allreduce Latency|osu_allreduce\b|# Benchmarking Allreduce\b`), false, true},
+	{AllGather, pattern(`all_gather_perf`), true, false},
+	{ReduceScatter, pattern(`reduce_scatter_perf`), true, false},
+	{AllReduce, pattern(`all_reduce_perf`), true, false},
+	{AllGather, pattern(`OSU MPI Allgather Latency|osu_allgather\b|# Benchmarking Allgather\b`), false, false},
+	{ReduceScatter, pattern(`OSU MPI Reduce_scatter Latency|osu_reduce_scatter\b|# Benchmarking Reduce_scatter\b`), false, true},
+	{AllReduce, pattern(`OSU MPI Allreduce Latency|osu_allreduce\b|# Benchmarking Allreduce\b`), false, true},
 }
 
 var (
-	allToAll   = regexp.MustCompile(`(?i)all-?to-?all`)
-	tableTitle = regexp.MustCompile(`OSU MPI \w+ Latency|# Benchmarking \w+|all_gather_perf|reduce_scatter_perf|all_reduce_perf`)
+	allToAll   = pattern(`(?i)all-?to-?all`)
+	tableTitle = pattern(`OSU MPI \w+ Latency|# Benchmarking \w+|all_gather_perf|reduce_scatter_perf|all_reduce_perf`)
 )
 
 // collective returns which collective an output without an all-to-all is of, and the output under the names of
 // alltoall; "" where it is of none or of several.
 func collective(data []byte) (name string, renamed []byte, whole bool) {
-	if allToAll.Match(data) || !tableTitle.Match(data) {
+	if allToAll().Match(data) || !tableTitle().Match(data) {
 		return "", data, false
 	}
 	renamed = data
 	for _, c := range collectives {
-		if !c.is.Match(data) {
+		if !c.is().Match(data) {
 			continue
 		}
 		if name != "" && name != c.name {
@@ -53,7 +53,7 @@ func collective(data []byte) (name string, renamed []byte, whole bool) {
 		if c.nccl {
 			to = "alltoall_perf"
 		}
-		renamed = c.is.ReplaceAllFunc(renamed, func(is []byte) []byte {
+		renamed = c.is().ReplaceAllFunc(renamed, func(is []byte) []byte {
 			switch {
 			case bytes.HasPrefix(is, []byte("OSU")):
 				return []byte("OSU MPI All-to-All Personalized Exchange Latency")
@@ -69,7 +69,7 @@ func collective(data []byte) (name string, renamed []byte, whole bool) {
 }
 
 // programs are names of alltoall, which stand for those of the collective in what is said of it.
-var programs = regexp.MustCompile(`osu_alltoall|alltoall_perf|Alltoall`)
+var programs = pattern(`osu_alltoall|alltoall_perf|Alltoall`)
 
 // of marks a result as one of a collective.
 func (r *Result) of(name string, whole bool) {
@@ -81,6 +81,6 @@ func (r *Result) of(name string, whole bool) {
 	if whole {
 		each = " bytes in all"
 	}
-	r.What, r.Limit = programs.ReplaceAllString(r.What, name), programs.ReplaceAllString(r.Limit, name)
+	r.What, r.Limit = programs().ReplaceAllString(r.What, name), programs().ReplaceAllString(r.Limit, name)
 	r.What = strings.Replace(r.What, " bytes from a rank to each other", each, 1)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -13,7 +12,7 @@ const wholeRows = "--partial takes the rows that are whole"
 // ends are the words of launchers, schedulers and shells for a task that did not end by itself: what they all have
 // in common is that something was killed or exited with a code, by a signal, a fault, a limit or a lost node. What a
 // program says on its way (warnings, PMIx's errors, what could not be opened) has none of them.
-var ends = regexp.MustCompile(`(?i)` + strings.Join([]string{
+var ends = pattern(`(?i)` + strings.Join([]string{
 	`\bkill(?:ed|ing)\b`, `\bterminat(?:ed|ing|ion)\b`, `\babort(?:ed|ing|s)?\b`, `MPI_ABORT`, `\bcancell?ed\b`, `\b(?:evict|preempt|revok)ed\b`,
 	`\bexit(?:ed|s)?(?:[ _-](?:with|exit|code|status|value|an?))*[ :=]+(?:\(?[1-9]|non-?zero)`, `non-?zero (?:exit )?(?:code|status)`,
 	`\bsignal:? +\(?(?:\d|(?-i:[A-Z]))`, `\bSIG(?:KILL|TERM|SEGV|BUS|ABRT|INT|HUP|XCPU|USR\d)\b`,
@@ -25,10 +24,10 @@ var ends = regexp.MustCompile(`(?i)` + strings.Join([]string{
 }, "|"))
 
 // wellEnded are words of tasks that ended by themselves.
-var wellEnded = regexp.MustCompile(`(?i)\b(?:terminated|exited|completed) (?:normally|successfully)\b`)
+var wellEnded = pattern(`(?i)\b(?:terminated|exited|completed) (?:normally|successfully)\b`)
 
 // taskEnd reports whether a line says that a task did not end by itself.
-func taskEnd(text string) bool { return ends.MatchString(wellEnded.ReplaceAllString(text, "")) }
+func taskEnd(text string) bool { return ends().MatchString(wellEnded().ReplaceAllString(text, "")) }
 
 // endIn is the first line that says so, "" without one.
 func endIn(data []byte) string {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"evbench/internal/jsondoc"
 	"evbench/internal/lists"
@@ -104,10 +105,10 @@ type Format struct {
 }
 
 var formats = []Format{
-	{OSU, osuTitle.Match, readOSU},
+	{OSU, osuTitle().Match, readOSU},
 	{"imb", containing(imbTitle), readIMB},
 	{"mpigraph", containing(mpiGraphTitle), readMPIGraph},
-	{"clusterkit", clusterKitHead.Match, readClusterKit},
+	{"clusterkit", clusterKitHead().Match, readClusterKit},
 	{"nccl-alltoallv", isAlltoallv, readAlltoallv},
 	{"nccl-sendrecv", isSendrecv, readSendrecv},
 	{NCCL, isNCCL, readNCCL},
@@ -115,7 +116,7 @@ var formats = []Format{
 		data = afterBanner(data)
 		return documents(data) && (containing(`"connecting_to"`)(data) || containing(`"iperf 3`)(data))
 	}, func(data []byte, o Options) (*Result, error) { return readIperf3(afterBanner(data), o) }},
-	{Perftest, perftestTitle.Match, readPerftest},
+	{Perftest, perftestTitle().Match, readPerftest},
 	{"pairs", func(data []byte) bool { _, is := pairsHead(data); return is }, readPairs},
 	{Own, func(data []byte) bool { return isJSON(data) && containing(`"schema"`)(data) }, readOwn},
 }
@@ -147,8 +148,13 @@ func Formats(more ...Format) []string {
 	return append([]string{Auto}, lists.Map(slices.Concat(more, formats), func(f Format) string { return f.Name })...)
 }
 
+// pattern is a regular expression that is compiled when it is first asked: most commands ask none.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 // colours are escapes of terminals, which some tools write into files.
-var colours = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`)
+var colours = pattern(`\x1b\[[0-9;]*[A-Za-z]`)
 
 // blanks are what pages and editors have in the place of blanks; the byte order mark has no width.
 var blanks = strings.NewReplacer("\u00a0", " ", "\u2007", " ", "\u202f", " ", "\u2009", " ", "\u200b", "", "\ufeff", "")
@@ -158,7 +164,7 @@ func Read(data []byte, o Options) (*Result, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New("it is empty")
 	}
-	log := []byte(blanks.Replace(string(colours.ReplaceAll(data, nil))))
+	log := []byte(blanks.Replace(string(colours().ReplaceAll(data, nil))))
 	data, labels := unlabelled(log)
 	name, data, whole := collective(data)
 	f, err := formatOf(data, o)
@@ -170,7 +176,7 @@ func Read(data []byte, o Options) (*Result, error) {
 		err = r.Pairs.check()
 	}
 	if err != nil && name != "" {
-		err = errors.New(programs.ReplaceAllString(err.Error(), name))
+		err = errors.New(programs().ReplaceAllString(err.Error(), name))
 	}
 	if r == nil || err != nil {
 		return nil, err

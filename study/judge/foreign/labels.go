@@ -2,29 +2,28 @@ package foreign
 
 import (
 	"bytes"
-	"regexp"
 )
 
 // Launchers put labels before each line: mpirun --tag-output ("[1,0]<stdout>:", Open MPI 5
 // "[prterun-node1-99@1,0]<stdout>: "), --timestamp-output and others a time before it, srun -l "0: "
 // (padded to the width of the last rank), hydra's -l "[0] ", PALS "node001 0: ", kubectl --prefix
 // "[pod/NAME/CONTAINER] ", mpirun --xml <stdout rank="0">. label matches one of them, with blanks before it.
-var label = regexp.MustCompile(`^[ \t]*(?:` + stamp + `[ \t]*)?(?:(?:\[[^\]\s]+\]){0,2}<std(?:out|err)>: ?|<std(?:out|err) [^>]*>|\[pod/[^\]\s]+\] |\[ *\d+\] |[A-Za-z][\w.-]* +\d+: |\d+: )?`)
+var label = pattern(`^[ \t]*(?:` + stamp + `[ \t]*)?(?:(?:\[[^\]\s]+\]){0,2}<std(?:out|err)>: ?|<std(?:out|err) [^>]*>|\[pod/[^\]\s]+\] |\[ *\d+\] |[A-Za-z][\w.-]* +\d+: |\d+: )?`)
 
 // stamp is a time: "Mon Jan 12 10:00:00 2026", of Open MPI 5 in brackets, "2026-01-12T10:00:00.123Z", "[10:00:00]".
 const stamp = `(?:\[?[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?(?: \d{4})?\]?|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*|\[\d\d:\d\d:\d\d(?:\.\d+)?\])`
 
 // begins are what the lines of a report begin with that a label may stand before.
-var begins = regexp.MustCompile(`^(?:# ?OSU|# Size|# Benchmarking|#bytes|# *Rank |# Collective|# nccl-tests|# rccl-tests|# nThread|# *size |START mpiGraph|\{)`)
+var begins = pattern(`^(?:# ?OSU|# Size|# Benchmarking|#bytes|# *Rank |# Collective|# nccl-tests|# rccl-tests|# nThread|# *size |START mpiGraph|\{)`)
 
 // unlabelled returns the text without the labels of a launcher, and whether it had some: if one of
 // them stands before a line that is known. Lines without a label stay as they are.
 func unlabelled(data []byte) ([]byte, bool) {
 	lines := bytes.SplitAfter(data, []byte("\n"))
-	found, labelOf := false, label.Find
+	found, labelOf := false, label().Find
 	for _, l := range lines {
-		n := len(label.Find(l))
-		found = found || len(bytes.TrimSpace(l[:n])) > 0 && begins.Match(bytes.TrimLeft(l[n:], " \t")) || ranked.Match(l)
+		n := len(label().Find(l))
+		found = found || len(bytes.TrimSpace(l[:n])) > 0 && begins().Match(bytes.TrimLeft(l[n:], " \t")) || ranked().Match(l)
 	}
 	if !found {
 		if labelOf = like(lines); labelOf == nil {
@@ -37,26 +36,26 @@ func unlabelled(data []byte) ([]byte, bool) {
 		if bytes.HasPrefix(before, []byte("[")) && bytes.HasSuffix(before, []byte("]")) {
 			rest = bytes.ReplaceAll(rest, before, nil)
 		}
-		lines[i] = xmlEnd.ReplaceAll(rest, []byte("$1"))
+		lines[i] = xmlEnd().ReplaceAll(rest, []byte("$1"))
 	}
 	return bytes.Join(lines, nil), true
 }
 
 // ranked matches a row of a table behind the number of a rank: hydra's -prepend-pattern labels what a
 // program writes at once, not its lines, so that the head of the table may have no label, and a row two.
-var ranked = regexp.MustCompile(`^[ \t]*\[ *\d+\] *\d+[ \t]+(?:\[ *\d+\] *)?[\d.]+[ \t]*\r?\n?$`)
+var ranked = pattern(`^[ \t]*\[ *\d+\] *\d+[ \t]+(?:\[ *\d+\] *)?[\d.]+[ \t]*\r?\n?$`)
 
 // anywhere matches what begins a report, behind whatever stands before it in its line.
-var anywhere = regexp.MustCompile(`# ?OSU MPI|# Benchmarking|# Collective test|# nThread|START mpiGraph`)
+var anywhere = pattern(`# ?OSU MPI|# Benchmarking|# Collective test|# nThread|START mpiGraph`)
 
 // part is a part of a label that differs from line to line: what begins with a digit, the name of a day or month, blanks.
-var part = regexp.MustCompile(`\d[A-Za-z\d]*|[A-Z][a-z]{2}\b|[ \t]+`)
+var part = pattern(`\d[A-Za-z\d]*|[A-Z][a-z]{2}\b|[ \t]+`)
 
 // like finds labels of the form of the one before the first line that is known, such as those of
 // pdsh, journald, or of a pattern of the user's; nil: there is none. Its bytes are taken as they are.
 func like(lines [][]byte) func(line []byte) []byte {
 	for _, l := range lines {
-		at := anywhere.FindIndex(l)
+		at := anywhere().FindIndex(l)
 		if at == nil {
 			continue
 		}
@@ -73,7 +72,7 @@ func like(lines [][]byte) func(line []byte) []byte {
 func alike(line, form []byte) []byte {
 	rest := line
 	for from := 0; from < len(form); {
-		varies := part.FindIndex(form[from:])
+		varies := part().FindIndex(form[from:])
 		if varies == nil {
 			varies = []int{len(form) - from, len(form) - from}
 		}
@@ -102,4 +101,4 @@ const alphanumeric = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 const longestLabel = 160
 
 // xmlEnd is the end of a line of mpirun --xml, which writes the end of the program's line, too.
-var xmlEnd = regexp.MustCompile(`(?:&#010;)?[ \x00]*</std(?:out|err)>(\n?)$`)
+var xmlEnd = pattern(`(?:&#010;)?[ \x00]*</std(?:out|err)>(\n?)$`)

@@ -3,7 +3,6 @@ package foreign
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,14 +12,14 @@ import (
 
 // Titles of the OSU Micro-Benchmarks, and of those that are read: exchanges of equal messages that a call ends.
 var (
-	osuTitle    = regexp.MustCompile(`(?m)^[ \t]*# ?O(?:SU|MB)\b.*(?:Test|Benchmark).*$`)
-	osuExchange = regexp.MustCompile(`^# ?O(?:SU|MB) [^ ]+ All-to-All([vw]?) Personalized Exchange Latency Test`)
+	osuTitle    = pattern(`(?m)^[ \t]*# ?O(?:SU|MB)\b.*(?:Test|Benchmark).*$`)
+	osuExchange = pattern(`^# ?O(?:SU|MB) [^ ]+ All-to-All([vw]?) Personalized Exchange Latency Test`)
 )
 
 // osuColumns are the columns of the table behind the size.
 var (
-	osuColumn  = regexp.MustCompile(`\(us\)|Iterations|Validation`)
-	osuColumns = regexp.MustCompile(`^(?:(?:\w+ )+?(?:Latency|Lat)\(us\) ?|Iterations ?|Validation ?)+$`)
+	osuColumn  = pattern(`\(us\)|Iterations|Validation`)
+	osuColumns = pattern(`^(?:(?:\w+ )+?(?:Latency|Lat)\(us\) ?|Iterations ?|Validation ?)+$`)
 )
 
 // osuLast is the size with which collective benchmarks end where -m does not say another.
@@ -111,7 +110,7 @@ func (x *osuRun) ended(last int64, o Options) (bool, error) {
 
 func (x *osuRun) line(n int, text string, f []string) error {
 	switch {
-	case osuTitle.MatchString(text):
+	case osuTitle().MatchString(text):
 		return x.begin(n, text, f)
 	case !x.in:
 		return nil
@@ -124,9 +123,9 @@ func (x *osuRun) line(n int, text string, f []string) error {
 	case x.behind || text == "":
 	case numbers(f):
 		return x.numbers(n, text, f)
-	case brokenRow.MatchString(text) && text[len(leadingCount(text))] == ',':
+	case brokenRow().MatchString(text) && text[len(leadingCount(text))] == ',':
 		return within(n, text)
-	case isCount(f[0]) || brokenRow.MatchString(text):
+	case isCount(f[0]) || brokenRow().MatchString(text):
 		x.broken = within(n, text) // if numbers follow that are the rest of a row
 	}
 	if x.end == "" && taskEnd(text) {
@@ -137,7 +136,7 @@ func (x *osuRun) line(n int, text string, f []string) error {
 
 // begin takes a title.
 func (x *osuRun) begin(n int, text string, f []string) error {
-	m := osuExchange.FindStringSubmatch(text)
+	m := osuExchange().FindStringSubmatch(text)
 	if x.in = m != nil; !x.in {
 		x.others = append(x.others, strings.TrimSpace(strings.TrimLeft(text, "# ")))
 		return nil
@@ -157,10 +156,10 @@ func (x *osuRun) head(n int, text string, f []string) error {
 		return fmt.Errorf("line %d: %q is not followed by mean times in µs", n, short(text))
 	case x.at > 0:
 		return fmt.Errorf("line %d: a second head of a table: give one run", n)
-	case !osuColumns.MatchString(columns):
+	case !osuColumns().MatchString(columns):
 		return fmt.Errorf("line %d: the head %q is cut, or has something in it", n, short(text))
 	}
-	x.width = 1 + len(osuColumn.FindAllString(columns, -1))
+	x.width = 1 + len(osuColumn().FindAllString(columns, -1))
 	x.at, x.limit = 1, "the time is the mean of the ranks, and a call ends with the slowest (osu_alltoall -f prints its time)"
 	if strings.HasPrefix(columns, "Avg Latency(us) Min Latency(us) Max Latency(us)") {
 		x.at, x.limit = 3, ""
@@ -294,11 +293,11 @@ func (x *imbRun) line(n int, text string, f []string) error {
 			return fmt.Errorf("line %d: a table without #processes", n)
 		}
 		x.failed = false
-	case len(f) > 1 && isCount(f[0]) && imbFailed.MatchString(f[1]):
+	case len(f) > 1 && isCount(f[0]) && imbFailed().MatchString(f[1]):
 		x.failed = true
 		x.tables[x.at] = append(x.tables[x.at], nil...) // there is one
 		x.notes = append(x.notes, fmt.Sprintf("%s bytes: %s", f[0], strings.TrimRight(f[1], ".;")))
-	case x.at.processes > 0 && brokenRow.MatchString(text):
+	case x.at.processes > 0 && brokenRow().MatchString(text):
 		return within(n, text)
 	case !x.failed && len(f) > 0 && isCount(f[0]):
 		return x.row(n, text, f)
@@ -309,7 +308,7 @@ func (x *imbRun) line(n int, text string, f []string) error {
 // begin takes the title of a benchmark.
 func (x *imbRun) begin(n int, text string, f []string) error {
 	name := strings.Join(f[2:], " ")
-	if strings.HasPrefix("Alltoall", name) && name != "Alltoall" || !imbName.MatchString(name) {
+	if strings.HasPrefix("Alltoall", name) && name != "Alltoall" || !imbName().MatchString(name) {
 		return fmt.Errorf("line %d: the title %q is cut, or has something in it", n, short(text))
 	}
 	x.at = imbTable{name: name}
@@ -351,13 +350,13 @@ func (x *imbRun) row(n int, text string, f []string) error {
 }
 
 // brokenRow is a message of another program behind the first digits of a row, or a size written with commas.
-var brokenRow = regexp.MustCompile(`^[0-9]+(?:[A-Za-z\[#]|,[0-9]{3}\b)`)
+var brokenRow = pattern(`^[0-9]+(?:[A-Za-z\[#]|,[0-9]{3}\b)`)
 
 // imbName are names of benchmarks.
-var imbName = regexp.MustCompile(`^[A-Za-z_-]+$`)
+var imbName = pattern(`^[A-Za-z_-]+$`)
 
 // imbFailed are words in place of a row's times.
-var imbFailed = regexp.MustCompile(`^(?:time-out|out-of-mem|int-overflow)`)
+var imbFailed = pattern(`^(?:time-out|out-of-mem|int-overflow)`)
 
 // timed makes a row from a size and a time in µs.
 func timed(n int, size, usec string) (row, error) {

@@ -19,7 +19,7 @@ import (
 // meanNCCL is the Limit of alltoall_perf, whose -a is 1 (the mean) unless it is given.
 const meanNCCL = "the time is the mean of the ranks, and a call ends with the slowest (alltoall_perf -a 3 prints its time, which text does not say)"
 
-var otherNCCL = regexp.MustCompile(`\b(all_reduce|all_gather|broadcast|gather|hypercube|reduce|reduce_scatter|scatter|sendrecv)_perf`)
+var otherNCCL = pattern(`\b(all_reduce|all_gather|broadcast|gather|hypercube|reduce|reduce_scatter|scatter|sendrecv)_perf`)
 
 // isNCCL recognises outputs of nccl-tests and rccl-tests by unique JSON keys and text columns.
 func isNCCL(data []byte) bool {
@@ -103,7 +103,7 @@ func (x *ncclRun) result(program string, size int64) (*Result, error) {
 }
 
 // alltoallvSummary is what alltoallv_perf prints within a row where NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY is set.
-var alltoallvSummary = regexp.MustCompile(`# NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY:.*\n(?:#   rank=.*\n)*`)
+var alltoallvSummary = pattern(`# NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY:.*\n(?:#   rank=.*\n)*`)
 
 func isAlltoallv(data []byte) bool {
 	return bytes.Contains(data, []byte("alltoallv_perf")) && isNCCL(data)
@@ -118,7 +118,7 @@ func readAlltoallv(data []byte, o Options) (*Result, error) {
 		return nil, errors.New("alltoall_perf wrote it: give that format")
 	}
 	read := func() (*ncclRun, error) {
-		return ncclRows(alltoallvSummary.ReplaceAll(data, []byte(" ")), true, o.Partial)
+		return ncclRows(alltoallvSummary().ReplaceAll(data, []byte(" ")), true, o.Partial)
 	}
 	if isJSON(data) {
 		read = func() (*ncclRun, error) { return ncclReportRows(data, program) }
@@ -138,13 +138,13 @@ func readAlltoallv(data []byte, o Options) (*Result, error) {
 }
 
 // ncclLog matches a line of NCCL's log, which other processes may write into a row.
-var ncclLog = regexp.MustCompile(`[\w.-]+:\d+:\d+ \[\d+\] NCCL (?:INFO|WARN|TRACE)`)
+var ncclLog = pattern(`[\w.-]+:\d+:\d+ \[\d+\] NCCL (?:INFO|WARN|TRACE)`)
 
 // ncclEnd matches the lines with which all versions end.
-var ncclEnd = regexp.MustCompile(`^# *(?:Out of bounds values|Avg bus bandwidth)`)
+var ncclEnd = pattern(`^# *(?:Out of bounds values|Avg bus bandwidth)`)
 
 // rankHost is the host of a rank.
-var rankHost = regexp.MustCompile(`\bPid +\d+ on +(\S+) device`)
+var rankHost = pattern(`\bPid +\d+ on +(\S+) device`)
 
 // ncclStart begins the part of a program, in newer versions.
 const ncclStart = "# Collective test starting:"
@@ -152,12 +152,12 @@ const ncclStart = "# Collective test starting:"
 // ncclRows reads the rows of a text, and its ranks. Parts of other programs in one log are left out.
 func ncclRows(data []byte, sure, partial bool) (*ncclRun, error) {
 	if !sure && !bytes.Contains(data, []byte("alltoall_perf")) {
-		if other := otherNCCL.Find(data); other != nil {
+		if other := otherNCCL().Find(data); other != nil {
 			return nil, fmt.Errorf("%s is not an all-to-all: run alltoall_perf", other)
 		}
 		return nil, fmt.Errorf("it does not name its program of nccl-tests: if that is alltoall_perf, give the format %s", NCCL)
 	}
-	x := &ncclText{ncclRun: ncclRun{limit: meanNCCL}, of: "an all-to-all", op: "none", not: otherNCCL}
+	x := &ncclText{ncclRun: ncclRun{limit: meanNCCL}, of: "an all-to-all", op: "none", not: otherNCCL()}
 	return &x.ncclRun, x.read(data, partial)
 }
 
@@ -207,7 +207,7 @@ func (x *ncclText) line(n int, text string, f []string) error {
 		return fmt.Errorf("line %d: %q is not an all-to-all: give only that part", n, short(text))
 	case len(f) > 2 && f[0] == "#" && f[1] == "Rank" && isCount(f[2]):
 		return x.rank(n, text, f)
-	case ncclEnd.MatchString(text):
+	case ncclEnd().MatchString(text):
 		x.ended = true
 		if strings.HasSuffix(text, "FAILED") {
 			return fmt.Errorf("line %d: alltoall_perf found wrong elements", n)
@@ -215,9 +215,9 @@ func (x *ncclText) line(n int, text string, f []string) error {
 	case len(f) > 2 && f[0] == "#" && f[1] == "size" && slices.Contains(f, "busbw"):
 		return x.head(n, text, f)
 	case x.at == 0:
-	case brokenRow.MatchString(text):
+	case brokenRow().MatchString(text):
 		return within(n, text)
-	case ncclLog.MatchString(text):
+	case ncclLog().MatchString(text):
 		if len(f) > 0 && isCount(f[0]) {
 			x.notes = append(x.notes, fmt.Sprintf("line %d: a line of NCCL's log is within the row of %s bytes, which is left out", n, short(f[0])))
 		}
@@ -236,7 +236,7 @@ func (x *ncclText) rank(n int, text string, f []string) error {
 		return fmt.Errorf("line %d: rank %s, after %d ranks: the list of a run has each once; give one whole run", n, short(f[2]), x.ranks)
 	}
 	x.ranks++
-	if m := rankHost.FindStringSubmatch(text); m != nil {
+	if m := rankHost().FindStringSubmatch(text); m != nil {
 		x.hosts = append(x.hosts, m[1])
 	}
 	if len(f) > 4 && f[3] == "Group" {

@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
 
 // perftestTitle is the title of a test of bandwidth: which program, and whether it sums both directions up.
-var perftestTitle = regexp.MustCompile(`(?m)^\s*(RDMA_Write|RDMA_Read|Send)( Bidirectional)?( Post List)? BW Test\s*$`)
+var perftestTitle = pattern(`(?m)^\s*(RDMA_Write|RDMA_Read|Send)( Bidirectional)?( Post List)? BW Test\s*$`)
 
 // A perftest is one test under way.
 type perftest struct {
@@ -56,7 +55,7 @@ func readPerftest(data []byte, o Options) (*Result, error) {
 		return nil
 	}
 	err := lines(data, func(n int, text string, f []string) (err error) {
-		switch title := perftestTitle.FindStringSubmatch(text); {
+		switch title := perftestTitle().FindStringSubmatch(text); {
 		case strings.Contains(text, "Waiting for client to connect"):
 			server = true
 		case title != nil:

@@ -41,8 +41,8 @@ type command struct {
 
 // launcher matches the name of one in a command, and program the benchmarks that it starts.
 var (
-	launcher = regexp.MustCompile(`(?:^|[\s/])(mpirun|mpiexec(?:\.\w+)?|orterun|prterun|prun|srun|aprun|jsrun|flux run|ibrun)\s`)
-	program  = regexp.MustCompile(`(?:^|[\s/])(osu_\w+|IMB-\S+|[a-z_]+_perf\S*|mpiGraph)(?:\s|$)`)
+	launcher = pattern(`(?:^|[\s/])(mpirun|mpiexec(?:\.\w+)?|orterun|prterun|prun|srun|aprun|jsrun|flux run|ibrun)\s`)
+	program  = pattern(`(?:^|[\s/])(osu_\w+|IMB-\S+|[a-z_]+_perf\S*|mpiGraph)(?:\s|$)`)
 )
 
 // commandIn returns the command in a log that started the program of a result, as a shell prints it (set -x), or a user; of
@@ -53,7 +53,7 @@ func commandIn(log []byte, what string) (c command) {
 	found := 0
 	for line := range bytes.Lines(log) {
 		text := strings.TrimSpace(string(line))
-		at, to := launcher.FindStringSubmatchIndex(text), program.FindStringSubmatchIndex(text)
+		at, to := launcher().FindStringSubmatchIndex(text), program().FindStringSubmatchIndex(text)
 		if at == nil || to == nil || to[0] < at[1]-1 || !strings.Contains(plain.Replace(text[to[2]:to[3]]), what) {
 			continue
 		}
@@ -70,18 +70,18 @@ func commandIn(log []byte, what string) (c command) {
 var (
 	allRanks  = []string{"-np", "--np", "-n", "--n", "-c", "--ntasks"}
 	hostRanks = []string{"-npernode", "--npernode", "-ppn", "--ppn", "-perhost", "--perhost", "--ntasks-per-node", "--tasks-per-node"}
-	perNode   = regexp.MustCompile(`^ppr:(\d+):(?:node|host)\b`)
+	perNode   = pattern(`^ppr:(\d+):(?:node|host)\b`)
 )
 
 func (c *command) options(launcher string, args []string) {
 	own, hosts := launcher == "srun" || strings.HasPrefix(launcher, "flux"), 0 // -N are hosts, -c processors
 	for i, arg := range args {
-		name, value, given := strings.Cut(joined.ReplaceAllString(arg, "$1=$2"), "=")
+		name, value, given := strings.Cut(joined().ReplaceAllString(arg, "$1=$2"), "=")
 		if !given && i+1 < len(args) {
 			value = args[i+1]
 		}
 		n, err := strconv.Atoi(value)
-		if m := perNode.FindStringSubmatch(value); m != nil && strings.HasSuffix(name, "map-by") {
+		if m := perNode().FindStringSubmatch(value); m != nil && strings.HasSuffix(name, "map-by") {
 			c.onHost, _ = strconv.Atoi(m[1])
 		}
 		switch {
@@ -100,7 +100,7 @@ func (c *command) options(launcher string, args []string) {
 }
 
 // joined is an option with its number, such as -n64.
-var joined = regexp.MustCompile(`^(-n|-np|-N)(\d+)$`)
+var joined = pattern(`^(-n|-np|-N)(\d+)$`)
 
 // lastOf returns the largest message of -m MIN:MAX or -m MAX.
 func lastOf(args []string) int64 {
@@ -121,13 +121,13 @@ func lastOf(args []string) int64 {
 
 // Who runs where, as programs and launchers print it: srun -l hostname; I_MPI_DEBUG=4 of Intel MPI; programs that greet
 // ("Hello from rank 3, thread 0, on node001", "Hello world from processor node001, rank 3 out of 16"); hydra's map; srun -v.
-var rankLines = []*regexp.Regexp{
-	regexp.MustCompile(`(?m)^[ \t]*\[?(?P<ranks>\d+)(?:\]|:|\]<stdout>:)[ \t]*(?P<host>[A-Za-z][\w.-]*)[ \t\r]*$`),
-	regexp.MustCompile(`(?m)MPI startup\(\):[ \t]+(?P<ranks>\d+)[ \t]+\d+[ \t]+(?P<host>[\w.-]+)`),
-	regexp.MustCompile(`(?im)\b(?:rank|process|task|PE)[ #=:]*(?P<ranks>\d+)\b[^\n]{0,60}?\b(?:on|host|hostname|node|processor)[ =:]+(?:node |host |processor )?(?P<host>[A-Za-z][\w.-]*\w)`),
-	regexp.MustCompile(`(?im)\b(?:on|from|host|hostname|node|processor)[ =:]+(?P<host>[A-Za-z][\w.-]*\w)[,:]? (?:rank|process|task|PE)[ #=:]*(?P<ranks>\d+)\b`),
-	regexp.MustCompile(`\((?P<host>[A-Za-z][\w.-]*):(?P<ranks>[\d,-]+)\)`),
-	regexp.MustCompile(`on host (?P<host>[\w.-]+), \d+ tasks?: \[?(?P<ranks>[\d,-]+)\]?`),
+var rankLines = []func() *regexp.Regexp{
+	pattern(`(?m)^[ \t]*\[?(?P<ranks>\d+)(?:\]|:|\]<stdout>:)[ \t]*(?P<host>[A-Za-z][\w.-]*)[ \t\r]*$`),
+	pattern(`(?m)MPI startup\(\):[ \t]+(?P<ranks>\d+)[ \t]+\d+[ \t]+(?P<host>[\w.-]+)`),
+	pattern(`(?im)\b(?:rank|process|task|PE)[ #=:]*(?P<ranks>\d+)\b[^\n]{0,60}?\b(?:on|host|hostname|node|processor)[ =:]+(?:node |host |processor )?(?P<host>[A-Za-z][\w.-]*\w)`),
+	pattern(`(?im)\b(?:on|from|host|hostname|node|processor)[ =:]+(?P<host>[A-Za-z][\w.-]*\w)[,:]? (?:rank|process|task|PE)[ #=:]*(?P<ranks>\d+)\b`),
+	pattern(`\((?P<host>[A-Za-z][\w.-]*):(?P<ranks>[\d,-]+)\)`),
+	pattern(`on host (?P<host>[\w.-]+), \d+ tasks?: \[?(?P<ranks>[\d,-]+)\]?`),
 }
 
 // hostsIn returns the hosts of the ranks where a log has a map, or names the host of each rank once; nil: it does not.
@@ -143,11 +143,11 @@ func hostsIn(log []byte) []string {
 	}
 	for _, re := range rankLines {
 		at := map[int]string{}
-		for _, m := range re.FindAllSubmatch(log, hostlist.Max) {
-			ranks, _ := hostlist.Expand("[" + string(m[re.SubexpIndex("ranks")]) + "]")
+		for _, m := range re().FindAllSubmatch(log, hostlist.Max) {
+			ranks, _ := hostlist.Expand("[" + string(m[re().SubexpIndex("ranks")]) + "]")
 			for _, r := range ranks {
 				if rank, err := strconv.Atoi(r); err == nil {
-					at[rank] = string(m[re.SubexpIndex("host")])
+					at[rank] = string(m[re().SubexpIndex("host")])
 				}
 			}
 		}
@@ -162,7 +162,7 @@ func hostsIn(log []byte) []string {
 func inOrder(at map[int]string) (hosts []string) {
 	several := false
 	for rank := range len(at) {
-		if !strings.ContainsAny(at[rank], "0123456789") || device.MatchString(at[rank]) {
+		if !strings.ContainsAny(at[rank], "0123456789") || device().MatchString(at[rank]) {
 			return nil // a word
 		}
 		hosts = append(hosts, at[rank])
@@ -175,4 +175,4 @@ func inOrder(at map[int]string) (hosts []string) {
 }
 
 // device are names that ranks greet with beside those of hosts.
-var device = regexp.MustCompile(`(?i)^(?:gpu|cuda|device|core|cpu|socket|numa|thread|port|mlx|step|v)[_-]?\d`)
+var device = pattern(`(?i)^(?:gpu|cuda|device|core|cpu|socket|numa|thread|port|mlx|step|v)[_-]?\d`)

@@ -3,14 +3,12 @@ package foreign
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
 )
 
 var (
-	notSendrecv   = regexp.MustCompile(strings.Replace(otherNCCL.String(), "sendrecv", "alltoallv?", 1))
-	sendrecvStart = regexp.MustCompile(`(?m)^` + ncclStart + ` *sendrecv_perf`)
-	ncclHead      = regexp.MustCompile(`(?m)^# nThread`)
+	notSendrecv   = pattern(`\b(all_reduce|all_gather|broadcast|gather|hypercube|reduce|reduce_scatter|scatter|alltoallv?)_perf`)
+	sendrecvStart = pattern(`(?m)^` + ncclStart + ` *sendrecv_perf`)
+	ncclHead      = pattern(`(?m)^# nThread`)
 )
 
 func isSendrecv(data []byte) bool {
@@ -24,9 +22,9 @@ func readSendrecv(data []byte, o Options) (*Result, error) {
 	if isJSON(data) {
 		return nil, errors.New("give the text that sendrecv_perf prints, not its JSON")
 	}
-	starts := sendrecvStart.FindAllIndex(data, -1)
+	starts := sendrecvStart().FindAllIndex(data, -1)
 	if starts == nil {
-		starts = ncclHead.FindAllIndex(data, -1) // older ones
+		starts = ncclHead().FindAllIndex(data, -1) // older ones
 	}
 	p := Pairs{Both: true}
 	for i, from := range starts {
@@ -42,7 +40,7 @@ func readSendrecv(data []byte, o Options) (*Result, error) {
 }
 
 func (p *Pairs) sendrecv(run []byte, o Options) error {
-	x := &ncclText{of: "sendrecv_perf", op: "sum", not: notSendrecv}
+	x := &ncclText{of: "sendrecv_perf", op: "sum", not: notSendrecv()}
 	if err := x.read(run, o.Partial); err != nil {
 		return err
 	}
