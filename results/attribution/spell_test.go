@@ -21,11 +21,11 @@ func during(r *rand.Rand, f fat, exchanges int, noise float64, x fault, times ..
 		e.Parts = append(e.Parts, sec/parts*float64(k+1))
 	}
 	n := f.servers()
-	hiccup := map[int]float64{} // of a phase of all servers, by its number
+	hiccup := make([]float64, exchanges*n) // of a phase of all servers
 	for i := range e.Pairs {
 		p := &e.Pairs[i]
 		*p = Pair{Src: p.Src, Dst: p.Dst, Course: make([]float64, parts)}
-		own, came := 1+0.5*noise*r.NormFloat64(), make([]int, parts)
+		own, came, hit := 1+0.5*noise*r.NormFloat64(), make([]int, parts), x.share > 0 && x.hits(f, p.Src, p.Dst)
 		for k := range exchanges {
 			phase := k*n + (p.Dst-p.Src+n)%n
 			at := sec * float64(phase) / float64(exchanges*n)
@@ -39,7 +39,7 @@ func during(r *rand.Rand, f fat, exchanges int, noise float64, x fault, times ..
 			if r.Float64() < 0.003 { // a busy machine
 				took += 5 * r.Float64()
 			}
-			if x.share > 0 && x.hits(f, p.Src, p.Dst) && slices.ContainsFunc(times, func(t [2]float64) bool { return at >= t[0] && at < t[1] }) {
+			if hit && slices.ContainsFunc(times, func(t [2]float64) bool { return at >= t[0] && at < t[1] }) {
 				took += 1/x.share - 1
 			}
 			part := int(at / sec * parts)
