@@ -1,10 +1,10 @@
 package order
 
 import (
-	"cmp"
 	"math/bits"
 	"slices"
 
+	"evbench/internal/lists"
 	"evbench/scheduler"
 )
 
@@ -18,12 +18,15 @@ type filler struct {
 	mask   []uint64 // by entry: the hosts of the block that have not yet sent to dst
 	key    []int32  // of an entry, in order's order
 	order  []int32  // entries, those over the fullest links first
-	next   []int32  // memory for sorting, as are sorted and count
+	next   []int32  // memory for sorting, as are sorted, count and full
 	sorted []int32
 	count  []int32
+	full   []int32   // by link: the phases that its messages still take
 	need   []float64 // by entry: how long a message takes alone, where it is longer than 1; nil: nowhere
-	lasts  float64   // the phase, so far
-	fixed  bool      // it does not become longer
+	kind   []int32   // by entry with a need: how many longer needs there are; kinds are all
+	kinds  int
+	lasts  float64 // the phase, so far
+	fixed  bool    // it does not become longer
 	free   []uint64
 	some   int // blocks with a free host
 	taken  []bool
@@ -69,7 +72,7 @@ func (p *Exchange) greedy() *scheduler.Plan {
 func (p *Exchange) filler() *filler {
 	return &filler{
 		p: p, left: p.Loads(), mask: append([]uint64(nil), p.sends...), free: make([]uint64, len(p.from)),
-		taken: make([]bool, p.Hosts), used: make([]int32, len(p.Links)), random: 1,
+		taken: make([]bool, p.Hosts), used: make([]int32, len(p.Links)), full: make([]int32, len(p.Links)), random: 1,
 	}
 }
 
@@ -87,6 +90,14 @@ func (f *filler) begin() {
 	f.next, f.sorted, f.key = make([]int32, len(f.order)), make([]int32, len(f.order)), make([]int32, len(f.order))
 	if f.p.slow() {
 		f.need = f.p.needs()
+		needs := slices.Clone(f.need)
+		slices.Sort(needs)
+		needs = slices.Compact(needs)
+		f.kinds = len(needs)
+		f.kind = lists.Map(f.need, func(x float64) int32 {
+			at, _ := slices.BinarySearch(needs, x)
+			return int32(len(needs) - 1 - at)
+		})
 	}
 }
 
@@ -119,10 +130,16 @@ func below(state *uint64, n int) int {
 	return int(hi)
 }
 
-// sort orders the entries that have messages left by their fullest link, stable: equal ones keep their
+// sort orders the entries that have messages left by their need, then by their fullest link, stable: equal ones keep their
 // order, but begin at a random place.
 func (f *filler) sort() {
 	p, kept, most := f.p, f.next[:0], int32(0)
+	for l, left := range f.left {
+		f.full[l] = left
+		if room := p.Links[l].Room; room > 1 {
+			f.full[l] = (left + room - 1) / room
+		}
+	}
 	start := f.below(len(f.order))
 	key := f.key[:0]
 	for i := range f.order {
@@ -135,30 +152,42 @@ func (f *filler) sort() {
 		}
 		k := f.left[p.Hosts+int(e)%p.Hosts]
 		for _, l := range p.between(int(e)) {
-			k = max(k, (f.left[l]+p.Links[l].Room-1)/p.Links[l].Room)
+			k = max(k, f.full[l])
 		}
 		kept, key, most = append(kept, e), append(key, k), max(most, k)
 	}
-	if cap(f.count) < int(most)+2 {
-		f.count = make([]int32, most+2)
+	for i, k := range key {
+		key[i] = most - k
 	}
-	count := f.count[:most+2]
+	out := f.sorted[:len(kept)]
+	f.distribute(out, kept, key, int(most)+1)
+	f.order, f.sorted = out, f.order
+	if f.need != nil {
+		for i, e := range out {
+			key[i] = f.kind[e]
+		}
+		f.distribute(kept, out, key, f.kinds)
+		f.order, f.next = kept, out
+	}
+}
+
+// distribute writes entries in the order of their keys, which are below n, equal ones in the order that they have.
+func (f *filler) distribute(to, from, key []int32, n int) {
+	if cap(f.count) < n+1 {
+		f.count = make([]int32, n+1)
+	}
+	count := f.count[:n+1]
 	clear(count)
 	for _, k := range key {
-		count[most-k+1]++
+		count[k+1]++
 	}
 	for i := 1; i < len(count); i++ {
 		count[i] += count[i-1]
 	}
-	out := f.sorted[:len(kept)]
-	for i, e := range kept {
-		at := &count[most-key[i]]
-		out[*at] = e
+	for i, e := range from {
+		at := &count[key[i]]
+		to[*at] = e
 		*at++
-	}
-	f.order, f.sorted = out, f.order
-	if f.need != nil {
-		slices.SortStableFunc(f.order, func(a, b int32) int { return cmp.Compare(f.need[b], f.need[a]) })
 	}
 }
 
