@@ -140,7 +140,7 @@ func slowTree(t *testing.T, form string, share float64, slow []int) (tree *topol
 // phases that are free of that would take the time in brackets.
 func TestSlowHostsOfLargeNetworks(t *testing.T) {
 	need.Heavy(t)
-	for _, x := range []struct {
+	for i, x := range []struct {
 		form  string
 		share float64
 		slow  []int
@@ -150,8 +150,11 @@ func TestSlowHostsOfLargeNetworks(t *testing.T) {
 		{"PGFT(2;16,16;1,8;1,1)", 0.25, []int{0, 1, 20, 40, 60}, 480 + 3*255},
 		{"PGFT(2;4,32;1,2;1,1)", 0.25, []int{0, 9, 50}, 248 + 3*127},
 		{"PGFT(3;4,4,4;1,2,2;1,1,1)", 0.5, []int{0, 9, 40}, 192 + 63},
-		{"PGFT(2;28,15;1,14;1,1)", 0.25, []int{0, 300}, 1.02 * 4 * 419}, // above 400 servers, where steps are filled once
+		{"PGFT(2;28,15;1,14;1,1)", 0.25, []int{0, 300}, 1.02 * 4 * 419}, // the search ends when it has worked as much as it may
 	} {
+		if i >= expect.Samples(5, 4) {
+			continue
+		}
 		tree, r := slowTree(t, x.form, x.share, x.slow)
 		begin := time.Now()
 		_, s := built(t, tree, r)
