@@ -112,10 +112,9 @@ func TestBrowserReadsLinks(t *testing.T) {
 // Nothing sticks out of the page at the width of a laptop, in light and in dark,
 // and the print has every case.
 func TestBrowserLayout(t *testing.T) {
+	b := open(t, write(t, html.Input{Name: "ten", Source: Ten(t)}))
 	for _, name := range []string{"light", "dark", "print"} {
 		t.Run(name, func(t *testing.T) {
-			source := Ten(t)
-			b := open(t, write(t, html.Input{Name: "ten", Source: source}))
 			media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}}
 			if name == "print" {
 				media = emulation.SetEmulatedMediaParams{Media: name}
@@ -172,7 +171,11 @@ func TestBrowserNarrow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			one := html.Input{Name: "results/made-up", Source: source(t)}
 			two := html.Input{Name: "results/made-up-in-virtual-time", Source: simulated(source(t))}
-			b := open(t, write(t, one, two))
+			runs := []html.Input{one, two}
+			if name == "LHCb" { // what a second run adds does not depend on the size
+				runs = runs[:1]
+			}
+			b := open(t, write(t, runs...))
 			browsertest.Call(t, b.Ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 420, Height: 900, DeviceScaleFactor: 1})
 			b.Is(t, "too wide", `String(Math.max(0, document.documentElement.scrollWidth - 420))`, "0")
 			b.Is(t, "sticking out", `[...document.querySelectorAll("main *, header *")].filter(e => e.getBoundingClientRect().right > 421 && !e.closest(".scroll, .across, .drawing, nav")).map(e => e.outerHTML.slice(0, 80)).join()`, "")
