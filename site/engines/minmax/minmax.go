@@ -492,7 +492,14 @@ type router struct {
 	tree  [][]int32 // by destination: the link of each switch; nil: none yet
 	order [][]int32
 	rng   *rand.Rand
+
+	sharp, bound float64
+	kind         []int32     // of each link: those of one room
+	costs        [][]float64 // by kind, and by messages, as far as known: see cost; nil: not kept
 }
+
+// How many costs a router keeps, and of how many kinds of links.
+const keptCosts, keptKinds = 1 << 13, 64
 
 // router takes destinations in one of many orders, those of a switch apart from each other in the first.
 func (g *graph) router(to []*destination, try int) *router {
@@ -502,6 +509,19 @@ func (g *graph) router(to []*destination, try int) *router {
 		stride++
 	}
 	r.turn = lists.Tabulate(len(to), func(i int) int { return i * stride % len(to) })
+	kinds := map[float64]int32{}
+	for _, room := range g.room {
+		k, is := kinds[room]
+		if !is {
+			k = int32(len(kinds))
+			kinds[room] = k
+			r.costs = append(r.costs, nil)
+			if k < keptKinds {
+				r.costs[k] = make([]float64, keptCosts)
+			}
+		}
+		r.kind = append(r.kind, k)
+	}
 	return r
 }
 
@@ -560,7 +580,7 @@ func gcd(a, b int) int {
 // links, and reports whether any has moved. With a temperature it looks at one link, drawn at random, and may accept a
 // rise.
 func (r *router) sweep(sharp, bound, temperature float64) (moved bool) {
-	cost := func(l int32, load float64) float64 { return math.Exp(min(sharp*(load/r.room[l]/bound-1), 100)) }
+	r.sharpen(sharp, bound)
 	for d, tree := range r.tree {
 		root := int32(r.dests[d].root)
 		below, order := r.below, r.order[d]
@@ -580,7 +600,7 @@ func (r *router) sweep(sharp, bound, temperature float64) (moved bool) {
 			saved := 0.0
 			for at := v; at != root; at = r.to[tree[at]] {
 				l := tree[at]
-				saved += cost(l, r.load[l]) - cost(l, r.load[l]-n)
+				saved += r.cost(l, r.load[l]) - r.cost(l, r.load[l]-n)
 				r.load[l] -= n
 			}
 			best, least := tree[v], math.Inf(1)
@@ -588,10 +608,10 @@ func (r *router) sweep(sharp, bound, temperature float64) (moved bool) {
 				if !r.legal(tree, v, l) {
 					continue
 				}
-				extra, at := cost(l, r.load[l]+n)-cost(l, r.load[l]), r.to[l]
+				extra, at := r.cost(l, r.load[l]+n)-r.cost(l, r.load[l]), r.to[l]
 				for ; at != root && at != v && tree[at] >= 0; at = r.to[tree[at]] {
 					x := tree[at]
-					extra += cost(x, r.load[x]+n) - cost(x, r.load[x])
+					extra += r.cost(x, r.load[x]+n) - r.cost(x, r.load[x])
 				}
 				if at == root && (extra < least*(1-1e-9) || extra <= least && l == tree[v]) {
 					best, least = l, extra
@@ -616,6 +636,33 @@ func (r *router) sweep(sharp, bound, temperature float64) (moved bool) {
 		}
 	}
 	return moved
+}
+
+// sharpen forgets the costs of another potential.
+func (r *router) sharpen(sharp, bound float64) {
+	if sharp == r.sharp && bound == r.bound {
+		return
+	}
+	r.sharp, r.bound = sharp, bound
+	for _, costs := range r.costs {
+		clear(costs)
+	}
+}
+
+// cost is what a link adds to the potential with some load, a number of messages, which is computed once for each.
+func (r *router) cost(l int32, load float64) float64 {
+	costs, i := r.costs[r.kind[l]], int(load)
+	if uint(i) >= uint(len(costs)) || float64(i) != load {
+		return r.costOf(l, load)
+	}
+	if costs[i] == 0 {
+		costs[i] = r.costOf(l, load)
+	}
+	return costs[i]
+}
+
+func (r *router) costOf(l int32, load float64) float64 {
+	return math.Exp(min(r.sharp*(load/r.room[l]/r.bound-1), 100))
 }
 
 // tried are the links by which a switch may send that a sweep looks at.
