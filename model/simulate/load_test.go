@@ -36,7 +36,7 @@ readers: server0
 builders: server1
 control: off
 event: {phase: 1ms}
-duration: 600s
+duration: 300s
 sim: {round: 0s, overhead: 0s}
 cases:
   - {mode: sync, schedule: linear-shift, load: {rate: 50%, arrival: poisson}}
@@ -69,7 +69,7 @@ func TestPhasesBound(t *testing.T) {
 topology: FT(2;4,4)
 control: off
 event: {phase: 1ms}
-duration: 60s
+duration: 20s
 sim: {round: 0s, overhead: 0s}
 cases:
   - {schedule: linear-shift, load: 50%}
