@@ -297,12 +297,6 @@ func (p *Plan) Path(src, dst int) int {
 	return scheduler.None
 }
 
-// Spine returns the spine of Path, on three levels the plane.
-func (p *Plan) Spine(src, dst int) int {
-	spine, _ := p.Tree.SpineTop(p.Path(src, dst))
-	return spine
-}
-
 // Static reports whether every message between leaves has one known path. Under ecmp the kernel's
 // hash chooses the path, which is known where it has been asked for (Over); under spray each packet has its own.
 func (p *Plan) Static() bool {

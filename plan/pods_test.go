@@ -182,7 +182,7 @@ func TestDropUnreachable(t *testing.T) {
 				a, b := tr.Leaf(m.Src), tr.Leaf(m.Dst)
 				expect.MustFalse(t, m.Phase > last+1 || a != b && len(tr.CommonSpines(a, b)) == 0,
 					"%s on %s without %v: %+v after phase %d", name, tr.Notation(), tr.DownNames(), m, last)
-				if k := p.Spine(m.Src, m.Dst); a != b && (k == scheduler.None || !tr.Alive(a, k) || !tr.Alive(b, k)) {
+				if k, _ := tr.SpineTop(p.Path(m.Src, m.Dst)); a != b && (k == scheduler.None || !tr.Alive(a, k) || !tr.Alive(b, k)) {
 					t.Fatalf("%+v takes spine %d", m, k)
 				}
 				last = m.Phase

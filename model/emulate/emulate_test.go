@@ -145,7 +145,8 @@ func TestPhases(t *testing.T) {
 		p := expect.Value(plan.Build(tree, plan.Options{Schedule: c.schedule, Routing: c.routing, Engines: engines.Trees()}))(t)
 		phases := make([][]flow, p.Schedule.Phases)
 		for m := range p.Schedule.All() {
-			phases[m.Phase] = append(phases[m.Phase], flow{m.Src, m.Dst, p.Spine(m.Src, m.Dst)})
+			spine, _ := p.Tree.SpineTop(p.Path(m.Src, m.Dst))
+			phases[m.Phase] = append(phases[m.Phase], flow{m.Src, m.Dst, spine})
 		}
 		var took time.Duration
 		for _, flows := range phases {

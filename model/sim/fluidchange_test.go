@@ -47,7 +47,7 @@ func stale(t *testing.T, p *plan.Plan, links ...string) *plan.Plan {
 // used returns the spine that carries messages from rank 0 to rank 1, and the link to
 // its leaf.
 func used(p *plan.Plan) (int, string) {
-	k := p.Spine(0, 1)
+	k, _ := p.Tree.SpineTop(p.Path(0, 1))
 	return k, topology.Link{Leaf: 0, Spine: k}.String()
 }
 

@@ -47,7 +47,7 @@ func TestCheckFindsEachDamage(t *testing.T) {
 		{wrongHost, func(r *Routes, row func(network.Node) []uint8, lid int) { row(r.places.Node(3))[lid] = 0 }, "ends behind port 0 of s1_3"},
 		{wrongPath, func(r *Routes, row func(network.Node) []uint8, _ int) {
 			src, dst := 12, 9
-			k := r.Plan.Spine(src, dst)
+			k, _ := r.Plan.Tree.SpineTop(r.Plan.Path(src, dst))
 			row(r.places.Node(3))[r.dlid(src, dst)] = r.places.Up(topology.Link{Leaf: 3, Spine: (k + 1) % 4})
 		}, "h12 to h9"},
 		{overCapacity, func(r *Routes, _ func(network.Node) []uint8, _ int) { r.capacity = r.Net.MaxLID() }, "LIDs up to 143 with LMC 2"},

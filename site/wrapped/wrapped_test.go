@@ -63,7 +63,7 @@ func TestJob(t *testing.T) {
 	// A leaf sends to a host through the spine of the plan, in every table.
 	for src, h := range j.hosts {
 		for dst, d := range j.hosts {
-			k := j.Plan.Spine(src, dst)
+			k, _ := j.Plan.Tree.SpineTop(j.Plan.Path(src, dst))
 			if k < 0 {
 				continue
 			}
