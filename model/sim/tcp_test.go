@@ -35,6 +35,7 @@ func TestStreamsBuildEachEventOnce(t *testing.T) {
 		"some empty":    streams(t, modes.FreeRunning, "ftree"),
 	} {
 		t.Run(name, func(t *testing.T) {
+			j.Duration /= 2
 			switch name {
 			case "two sources":
 				j.Sources = 2
