@@ -62,8 +62,9 @@ func TestTreeOf(t *testing.T) {
 				strings.HasPrefix(notation, "FT") && got.Notation() != notation {
 				t.Errorf("%s, %d: %s with %d dead links", notation, seed, got.Notation(), len(got.Dead()))
 			}
+			names := network.Names(n)
 			for id := range p.Tree.AllLinks() {
-				checkNames(t, n, p, id)
+				checkNames(t, n, names, p, id)
 			}
 			for r, h := range p.Host {
 				expect.True(t, n.Leaf(h).Node == p.Node(p.Tree.Leaf(r)) && p.Port(p.Tree.Leaf(r), p.Tree.Slot(r)) == n.Leaf(h).Port,
@@ -73,7 +74,7 @@ func TestTreeOf(t *testing.T) {
 	}
 }
 
-func checkNames(t *testing.T, n *network.Network, p *network.Places, id int) {
+func checkNames(t *testing.T, n *network.Network, names *network.Index, p *network.Places, id int) {
 	t.Helper()
 	l := p.Tree.LinkOf(id)
 	c, ok := p.Cable(l)
@@ -83,7 +84,7 @@ func checkNames(t *testing.T, n *network.Network, p *network.Places, id int) {
 	}
 	for _, name := range []string{p.Tree.LinkName(l), l.String(), n.EndName(c.A), n.EndName(c.B), n.Info(c.B.Node).Name + "-" + n.Info(c.A.Node).Name} {
 		links, err := p.Tree.Links(name)
-		cables, err2 := network.Names(n).Down(name)
+		cables, err2 := names.Down(name)
 		expect.False(t, err != nil || err2 != nil || len(links) != 1 || links[0] != l || len(cables) != 1 || cables[0] != c && cables[0] != (network.Cable{A: c.B, B: c.A}),
 			"%s is %v and %v, not %s: %v, %v", name, links, cables, l, err, err2)
 	}
