@@ -90,7 +90,7 @@ func TestSpell(t *testing.T) {
 func TestNoSpell(t *testing.T) {
 	need.Heavy(t)
 	f := fat{4, 4, false}
-	for seed := range uint64(300) {
+	for seed := range uint64(expect.Samples(300, 100)) {
 		r := rand.New(rand.NewPCG(seed, 72))
 		exchanges, noise := []int{4, 8, 60, 400}[r.IntN(4)], 0.1*r.Float64()
 		if got := Find(during(r, f, exchanges, noise, fault{})); len(got) > 0 {

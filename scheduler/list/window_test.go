@@ -148,7 +148,7 @@ func (r *run) window(t *testing.T, name string, p *list.Plan, begin int64, long 
 // however long each piece takes; where each takes its bytes, windows end when planned.
 func TestChain(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 6))
-	windows(t, 120, func(name string, tr *topology.Tree, window []*list.Matrix, o list.Options) {
+	windows(t, expect.Samples(120, 40), func(name string, tr *topology.Tree, window []*list.Matrix, o list.Options) {
 		drawn := rng.IntN(2) == 0
 		long := func(x list.Piece) int64 {
 			if drawn {
@@ -178,7 +178,7 @@ func TestChain(t *testing.T) {
 
 // TestPaths: fragments take the spines of a schedule with one path from each leaf to each server.
 func TestPaths(t *testing.T) {
-	windows(t, 60, func(name string, tr *topology.Tree, window []*list.Matrix, o list.Options) {
+	windows(t, expect.Samples(60, 24), func(name string, tr *topology.Tree, window []*list.Matrix, o list.Options) {
 		s, _, err := scheduler.FORS(tr, scheduler.Options{Seed: 3, Objective: schedules.FewestPaths})
 		expect.Must(t, err)
 		for _, o.Order = range []string{"", list.OrderList, list.OrderFORS} {
