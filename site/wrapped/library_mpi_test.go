@@ -89,18 +89,13 @@ func library(t *testing.T) string {
 	return once(t, "library", func(dir string) string { return expect.Value(Build(t.Context(), mpicc(), dir))(t) })
 }
 
-// yielding are the arguments of a compiler with which ranks of MPICH that wait leave the processor to others.
-func yielding() []string {
-	if !hydra() {
-		return nil
-	}
-	return []string{"-rdynamic", "testdata/yield.c", "-ldl"}
-}
+// sleeping are the arguments of a compiler with which ranks that wait leave the processor to others.
+var sleeping = []string{"-rdynamic", "testdata/sleep.c", "-ldl"}
 
 // compile builds a program; of MPICH's MPI_STATUSES_IGNORE gcc thinks wrongly that it is written to.
 func compile(t *testing.T, args ...string) {
 	t.Helper()
-	args = append(args, yielding()...)
+	args = append(args, sleeping...)
 	said, err := exec.Command(mpicc(), append([]string{"-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-pthread"}, args...)...).CombinedOutput()
 	expect.MustTrue(t, err == nil, "%s: %v\n%s", mpicc(), err, said)
 }
@@ -426,7 +421,7 @@ func TestFortran(t *testing.T) {
 			if len(named) > 3 { // Open MPI has persistent calls from 5 on
 				tt.flags = append(tt.flags, "-DINIT")
 			}
-			cmd := exec.Command(compiler, slices.Concat(tt.flags, []string{"-cpp", "-fallow-argument-mismatch", "-J", dir, "-o", program, "testdata/fortran.f90"}, yielding())...)
+			cmd := exec.Command(compiler, slices.Concat(tt.flags, []string{"-cpp", "-fallow-argument-mismatch", "-J", dir, "-o", program, "testdata/fortran.f90"}, sleeping)...)
 			said, err := cmd.CombinedOutput()
 			expect.MustTrue(t, err == nil, "%s: %v\n%s", compiler, err, said)
 			out, left, times := run(t, lib, []string{"EVBENCH_PLAN=" + plan, "EVBENCH_MIN=1", always}, program)
