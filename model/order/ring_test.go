@@ -77,7 +77,7 @@ func passed(p *order.Problem, r *planner.Ring) (complete bool, most int) {
 func TestRings(t *testing.T) {
 	need.Heavy(t)
 	rng, found, all, ranks := rand.New(rand.NewPCG(61, 1)), 0, 0, 0
-	for all < 200 {
+	for all < expect.Samples(200, 70) {
 		n := ringShape(t, rng)
 		if dead, err := n.Random(rng.IntN(4), rng.Uint64()); err == nil {
 			n = n.Without(dead, nil)
