@@ -63,7 +63,7 @@ func Tables(x routing.Engines, t *topology.Tree, name string) (*routing.Tables, 
 // holdPaths puts the pinned paths into the tables. Each switch must have one port to each server.
 // O(S²).
 func (p *Plan) holdPaths() error {
-	h := holder{p, p.Tree.LeafOfRanks(), make([]int, p.Tree.Leaves()*p.Tree.Servers()), map[[2]int]bool{}}
+	h := holder{p, p.Tree.LeafOfRanks(), make([]int, p.Tree.Leaves()*p.Tree.Servers()), make([]bool, p.Tree.Switches()*p.Tree.Servers())}
 	for m := range p.Schedule.All() {
 		if at := h.hold(m); at >= 0 {
 			advice := fmt.Sprintf("write schedule: %s, objective: %s", schedules.FORS, schedules.FewestPaths)
@@ -79,8 +79,8 @@ func (p *Plan) holdPaths() error {
 type holder struct {
 	*Plan
 	leaf []int
-	path []int           // by leaf and destination, plus 1: all of it is held; 0: none yet
-	set  map[[2]int]bool // switch and destination
+	path []int  // by leaf and destination, plus 1: all of it is held; 0: none yet
+	set  []bool // by switch and destination
 }
 
 // hold puts the path of a message into the tables. It returns the switch that would need a second
@@ -97,7 +97,7 @@ func (h *holder) hold(m scheduler.Message) int {
 		if i >= len(links)/2 {
 			from = high // on the way down
 		}
-		at, port := [2]int{from.Switch, m.Dst}, routing.Port(from.Port)
+		at, port := from.Switch*t.Servers()+m.Dst, routing.Port(from.Port)
 		if h.set[at] && !slices.Equal(h.Tables.Ports(routing.Switch(from.Switch), m.Dst), []routing.Port{port}) {
 			return from.Switch
 		}
