@@ -31,9 +31,9 @@ func mpiLab(t *testing.T, dir string) string {
 	return mpiLabOf(t, dir, "FT(2;2,2)")
 }
 
-func mpiLabOf(t *testing.T, dir, network string) string {
+func mpiLabOf(t *testing.T, dir, network string, args ...string) string {
 	t.Helper()
-	code, out, said := output(t, dir, "lab", "up", "-t", network)
+	code, out, said := output(t, dir, append([]string{"lab", "up", "-t", network}, args...)...)
 	expect.MustTrue(t, code == exitDone, "lab up ended with %d:\n%s%s", code, out, said)
 	t.Cleanup(func() { output(t, dir, "lab", "down") })
 	script := expect.Value(filepath.Abs("../../scripts/lab-mpirun"))(t)
@@ -137,7 +137,7 @@ func TestMPIWrapLab(t *testing.T) {
 
 // Over parallel cables a program follows the plan in its phases and by its routes: tables hold both.
 func TestMPIWrapLabCables(t *testing.T) {
-	const network = "PGFT(2;4,2;1,2;1,2)"
+	const network = "PGFT(2;2,2;1,2;1,2)"
 	dir := t.TempDir()
 	library := expect.Value(wrapped.Build(t.Context(), "mpicc", dir))(t)
 	program := filepath.Join(dir, "exchange")
@@ -145,11 +145,11 @@ func TestMPIWrapLabCables(t *testing.T) {
 	expect.MustTrue(t, err == nil, "mpicc: %v\n%s", err, said)
 	script := mpiLabOf(t, dir, network)
 	code, out, told := output(t, dir, "mpi", "wrap", "--network", network, "--min-size", "1B", "--library", library, "--json",
-		"--routes", "kernel", "--shell", filepath.Join(dir, "evbench")+" lab exec", "--", script, "-n", "8", program)
+		"--routes", "kernel", "--shell", filepath.Join(dir, "evbench")+" lab exec", "--", script, "-n", "4", program)
 	var r wrapped.Report
 	expect.MustTrue(t, code == exitDone && strings.Contains(told, "\nok\n") && json.Unmarshal([]byte(out), &r) == nil, "ended with %d: %s%s", code, out, told)
-	planned := slices.ContainsFunc(r.Calls, func(c wrapped.Row) bool { return c.Plan && c.Ranks == 8 })
-	expect.True(t, planned && r.Phases == 7, "%s", out)
+	planned := slices.ContainsFunc(r.Calls, func(c wrapped.Row) bool { return c.Plan && c.Ranks == 4 })
+	expect.True(t, planned && r.Phases == 3, "%s", out)
 }
 
 // TestMPIKilled kills the program with SIGKILL: mpirun and its ranks end, those on servers of a lab, too.
@@ -241,11 +241,13 @@ cases:
   - {name: phases, schedule: fors, failures: [leaf0-spine0]}
   - {name: no phases, mode: unsynchronised, schedule: fors, failures: [leaf0-spine0]}
   - {name: order, mode: ordered, failures: [leaf0-spine0]}
-  - {name: dies, failover: fors, failures: [{link: leaf1-spine2, at: 500ms}], duration: 3s}
 `
 
+// linkDies is one more case, in which a link dies.
+const linkDies = "  - {name: dies, failover: fors, failures: [{link: leaf1-spine1/1, at: 500ms}], duration: 3s}\n"
+
 // Over MPI, too, a run on a lab has tables hold the paths of its plans, one from each leaf to each
-// server, and changes both when a link dies.
+// server.
 //
 //gate:debian13
 func TestMPIInLab(t *testing.T) {
@@ -255,7 +257,7 @@ func TestMPIInLab(t *testing.T) {
 	}
 	dead, planned := 0, 0
 	for _, l := range r.Links {
-		if l.Case != "dies" && l.Link == "leaf0-spine0" && l.Bytes == 0 {
+		if l.Link == "leaf0-spine0" && l.Bytes == 0 {
 			dead++
 		}
 		if l.Planned && l.PlannedBytes > 0 {
@@ -265,13 +267,13 @@ func TestMPIInLab(t *testing.T) {
 			expect.True(t, have >= 0.9*want && have <= 1.6*want, "case %q: %s %s: %.0f bytes, planned %.0f", l.Case, l.Link, l.Direction, have, want)
 		}
 	}
-	expect.True(t, dead == 6 && planned >= 60, "%d counters of the dead link are 0, %d links have planned bytes", dead, planned)
+	expect.True(t, dead == 6 && planned >= 40, "%d counters of the dead link are 0, %d links have planned bytes", dead, planned)
 }
 
 // Over parallel cables, too, of which one is dead or dies: nothing goes over a dead one.
 func TestMPIInLabCables(t *testing.T) {
-	r := labRun(t, strings.NewReplacer("FT(2;3,3)", "PGFT(2;3,3;1,2;1,2)", "leaf0-spine0]", "leaf0-spine0/0]", "leaf1-spine2", "leaf1-spine1/1",
-		"no phases, mode: unsynchronised, schedule: fors, failures: [leaf0-spine0]", "whole, schedule: fors").Replace(inLab))
+	r := labRun(t, strings.NewReplacer("FT(2;3,3)", "PGFT(2;3,3;1,2;1,2)", "leaf0-spine0]", "leaf0-spine0/0]", "1500ms", "1s",
+		"no phases, mode: unsynchronised, schedule: fors, failures: [leaf0-spine0]", "whole, schedule: fors").Replace(inLab)+linkDies)
 	dead := 0
 	for _, l := range r.Links {
 		if l.Link == "leaf0-spine0/0" && l.Case != "dies" && l.Case != "whole" && l.Bytes == 0 {
@@ -282,8 +284,7 @@ func TestMPIInLabCables(t *testing.T) {
 	expect.Equal(t, dead, 4, "counters of the dead cable that are 0")
 }
 
-// labRun measures each case of a scenario once, of which one has a link that dies. No event may be
-// lost, and no file left.
+// labRun measures each case of a scenario once. No event may be lost, no file left, and if a link dies the plan is changed.
 func labRun(t *testing.T, text string) *results.Run {
 	t.Helper()
 	dir := t.TempDir()
@@ -294,7 +295,7 @@ func labRun(t *testing.T, text string) *results.Run {
 		expect.True(t, c.Complete && c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate <= 0, "%+v", c)
 	}
 	f := r.Summary.Failovers()
-	expect.True(t, len(f) == 1 && f[0].UpdatedSec != nil && f[0].Routes != 0, "changes of the plan: %+v", f)
+	expect.True(t, !strings.Contains(text, "failover") && f == nil || len(f) == 1 && f[0].UpdatedSec != nil && f[0].Routes != 0, "changes of the plan: %+v", f)
 	onlyThese(t, dir, "out", "s.yaml")
 	return r
 }
@@ -341,11 +342,7 @@ func TestMPIWrapPorts(t *testing.T) {
 	write(t, dir, "lab.yaml", "name: paths\ntopology: FT(2;2,2)\nfabric: lab\ncases: [{routing: ecmp, mode: unsynchronised}]\n")
 	code, out, said := output(t, dir, "paths", "lab.yaml", "--both", "7100", "--ports", "3", "-o", "paths.txt", "--quiet")
 	expect.MustTrue(t, code == exitDone && strings.HasPrefix(out, "GOOD: All 48 paths "), "paths ended with %d: %s%s", code, out, said)
-	script := mpiLab(t, dir)
-	code, _, said = output(t, dir, "lab", "down")
-	expect.MustTrue(t, code == exitDone, "%s", said)
-	code, out, said = output(t, dir, "lab", "up", "-t", "FT(2;2,2)", "-r", "ecmp")
-	expect.MustTrue(t, code == exitDone, "lab up ended with %d:\n%s%s", code, out, said)
+	script := mpiLabOf(t, dir, "FT(2;2,2)", "-r", "ecmp")
 	program := filepath.Join(dir, "exchange")
 	cc, err := exec.Command("mpicc", "-o", program, "../../site/wrapped/testdata/exchange.c", "-lmpi_mpifh").CombinedOutput()
 	expect.MustTrue(t, err == nil, "mpicc: %v\n%s", err, cc)
