@@ -64,6 +64,7 @@ func documented(args []string, log string) int {
 var lengthy = []string{
 	"accuracy", "controller", "worker", "lab", "mpi wrap", "failures restore", "routes follow", "routes jobs --follow", "routes undo",
 	"why", "trace", "sim --log", "sim scenarios/lhcb", "sim --model phase scenarios/lhcb", "sim --model credit", "sim --duration 20s scenarios/sizes", "whatif -t FT(2;8,8) --k 2", "whatif -t FT(2;20,18)",
+	"watch --once --share", "routes compute -t Jellyfish(40;6;6;1)", "plan -t HyperX(6,6;4) -e sssp --time",
 }
 
 // isShort reports whether a command is done in a moment, and writes below the working
