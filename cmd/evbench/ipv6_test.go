@@ -12,6 +12,7 @@ import (
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/testing/expect"
+	"evbench/testing/need"
 )
 
 // overSix is a scenario of hosts that have addresses of IPv6 alone.
@@ -84,6 +85,7 @@ func (l heldLab) started(args ...string) (ranks []*program) {
 // TestPortsOverIPv6: a run whose hosts have addresses of IPv6 asks for its paths, binds the ports of its plans, asks again at the end of
 // a case, and when a switch begins to send another way plans anew and loses no event. What evbench paths finds is planned by hand likewise.
 func TestPortsOverIPv6(t *testing.T) {
+	need.Heavy(t)
 	l := holdLab(t)
 	l.six()
 	write(t, l.dir, "six.yaml", fmt.Sprintf(overSix, l.dir))

@@ -228,6 +228,7 @@ func TestRunSSHScript(t *testing.T) {
 
 // However a run ends, its workers end, too, and nothing but the binary is left.
 func TestNoWorkerStaysBehind(t *testing.T) {
+	need.Heavy(t)
 	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(sig.String(), func(t *testing.T) {
@@ -325,6 +326,7 @@ func TestValidateHosts(t *testing.T) {
 
 // Hosts are compared as a run would reach them; one that cannot be used comes first and stops nobody.
 func TestHostCheckBySSH(t *testing.T) {
+	need.Heavy(t)
 	t.Parallel()
 	c := newCluster(t).copied()
 	c.scenario("node[001-003],"+closedHost, "1s")
