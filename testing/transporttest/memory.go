@@ -176,14 +176,16 @@ func (e *Endpoint) send(w want) {
 		return
 	}
 	m := Message{
-		Src: e.rank, Dst: dst.rank, Path: w.op.Path, Request: w.op.Kind == transport.SendRequest,
-		Head: slices.Clone(w.op.Head), Body: slices.Clone(w.op.Body),
+		Src: e.rank, Dst: dst.rank, Path: w.op.Path, Request: w.op.Kind == transport.SendRequest, Head: w.op.Head, Body: w.op.Body,
+	}
+	q := dst.queue(stream{m.Src, m.Path, m.Request})
+	if e.net.fault != nil || len(q.wants) == 0 { // else it arrives within this call
+		m.Head, m.Body = slices.Clone(m.Head), slices.Clone(m.Body)
 	}
 	times := 1
 	if e.net.fault != nil {
 		times = map[Action]int{Deliver: 1, Drop: 0, Duplicate: 2}[e.net.fault(&m)]
 	}
-	q := dst.queue(stream{m.Src, m.Path, m.Request})
 	for range times {
 		q.came = append(q.came, m)
 	}
@@ -195,7 +197,7 @@ func (e *Endpoint) send(w want) {
 func (e *Endpoint) match(q *queue) {
 	for len(q.came) > 0 && len(q.wants) > 0 && e.err == nil {
 		m, w := q.came[0], q.wants[0]
-		q.came, q.wants = q.came[1:], q.wants[1:]
+		q.came, q.wants = slices.Delete(q.came, 0, 1), slices.Delete(q.wants, 0, 1)
 		if room := max(len(w.op.Body), w.op.Drop); len(m.Body) > room {
 			e.fail(&transport.PeerError{Peer: m.Src, Op: "receive", Err: fmt.Errorf(
 				"%w: a body of %d bytes, room for %d", transport.ErrSize, len(m.Body), room)})
