@@ -180,10 +180,10 @@ func rows(n int) [][]wire.Step {
 	return out
 }
 
-// lasting is a case of a duration.
+// lasting is a case of a duration. It has a tenth of the samples, each of which is a message of each worker.
 func lasting(n int, mode modes.Mode, d time.Duration) controller.Case {
 	c := newCase(n, mode)
-	c.Exchanges, c.Duration = 0, d
+	c.Exchanges, c.Duration, c.Interval = 0, d, 10*c.Interval
 	return c
 }
 
