@@ -35,9 +35,10 @@ func shellOf(t *testing.T, l *lab.Lab, tree *topology.Live) (command []string, r
 		expect.Must(t, os.WriteFile(filepath.Join(dir, tree.SwitchName(n)), fmt.Append(nil, cmd.Process.Pid), 0o600))
 	}
 	refuse = filepath.Join(dir, "refuse")
+	// It starts no process of its own: there are hundreds of commands.
 	script := fmt.Sprintf("#!/bin/sh\ncd '%s' || exit\ncase $* in *-batch*) [ ! -e $1.dies ] || mv $1.dies $1.away;; esac\n"+
-		"[ ! -e $1.away ] || { echo \"no route to $1\" >&2; exit 255; }\n[ ! -e $1.frozen ] || sleep 1000\ncase $* in \"$(cat '%s' 2>/dev/null || echo none)\"*-batch*) rm '%s'; cat >/dev/null; exit;; esac\n"+
-		"pid=$(cat '%s'/$1); shift; exec nsenter -t $pid -n -- \"$@\"\n", dir, refuse, refuse, dir)
+		"[ ! -e $1.away ] || { echo \"no route to $1\" >&2; exit 255; }\n[ ! -e $1.frozen ] || sleep 1000\nno=none\n[ ! -e refuse ] || read -r no <refuse 2>/dev/null\n"+
+		"case $* in \"$no\"*-batch*) rm refuse; cat >/dev/null; exit;; esac\nread -r pid <$1; shift; exec nsenter -t $pid -n -- \"$@\"\n", dir)
 	expect.Must(t, os.WriteFile(filepath.Join(dir, "sh"), []byte(script), 0o700))
 	return []string{filepath.Join(dir, "sh")}, refuse
 }
