@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -21,11 +22,10 @@ func Output(cmd *exec.Cmd, most int) ([]byte, error) {
 	var said Tail
 	var much error
 	out := &Buffer{Most: most, Over: func(err error) { much = err; kill(cmd) }}
-	cmd.Stdout = out
 	if cmd.Stderr == nil {
 		cmd.Stderr = &said
 	}
-	err := cmd.Run()
+	err := run(cmd, out)
 	switch text := said.String(); {
 	case much != nil:
 		return nil, fmt.Errorf("%s %w", cmd.Args[0], much)
@@ -35,6 +35,51 @@ func Output(cmd *exec.Cmd, most int) ([]byte, error) {
 		err = fmt.Errorf("%s: %w", cmd.Args[0], err)
 	}
 	return out.text.Bytes(), err
+}
+
+// run is cmd.Run with output to out. Where something that the command has left holds the pipe, exec would close it after WaitDelay, whether
+// or not a busy machine has let this program read what the command itself has written.
+func run(cmd *exec.Cmd, out io.Writer) error {
+	from, to, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	cmd.Stdout = to
+	err = cmd.Start()
+	_ = to.Close()
+	if err != nil {
+		return err
+	}
+	var read sync.WaitGroup
+	read.Go(func() { _, _ = io.Copy(out, from) })
+	switch err = cmd.Wait(); {
+	case errors.Is(err, exec.ErrWaitDelay): // it has waited that long
+		_ = from.SetReadDeadline(time.Now())
+	case cmd.WaitDelay > 0:
+		_ = from.SetReadDeadline(time.Now().Add(cmd.WaitDelay))
+	}
+	read.Wait()
+	_ = from.SetReadDeadline(time.Time{})
+	rest(from, out)
+	return err
+}
+
+// rest writes what is in a pipe, and waits for no more.
+func rest(from *os.File, out io.Writer) {
+	pipe, err := from.SyscallConn()
+	if err != nil {
+		return
+	}
+	var b [4096]byte
+	_ = pipe.Read(func(fd uintptr) bool {
+		for n, err := 1, error(nil); n > 0 && err == nil || err == syscall.EINTR; {
+			if n, err = syscall.Read(int(fd), b[:]); n > 0 {
+				_, err = out.Write(b[:n])
+			}
+		}
+		return true
+	})
 }
 
 // A Call is a command whose answer is needed.
