@@ -117,6 +117,8 @@ func TestOrderedPaths(t *testing.T) {
 }
 
 // A window that the header states otherwise, and a plan without it, are found by the hash.
+//
+//gate:race
 func TestOrderedHashHasWindow(t *testing.T) {
 	tr := expect.Value(topology.New(topology.Options{Ports: 2, Leaves: 2}))(t)
 	m, err := list.NewMatrix(tr.Servers())

@@ -46,8 +46,6 @@ cases: [{mode: ordered, failures: [leaf0-spine0]%s}]
 }
 
 // The plan file holds what workers do in the first window that is counted, whatever the warm-up was.
-//
-//gate:race
 func TestFirstWindow(t *testing.T) {
 	for _, warmup := range []int{0, 1, 4} {
 		s := expect.Value(scenario.Read("t.yaml", strings.NewReader(fmt.Sprintf(`
