@@ -249,7 +249,7 @@ const linkDies = "  - {name: dies, failover: fors, failures: [{link: leaf1-spine
 // Over MPI, too, a run on a lab has tables hold the paths of its plans, one from each leaf to each
 // server.
 //
-//gate:debian13
+//gate:weekly13
 func TestMPIInLab(t *testing.T) {
 	r := labRun(t, inLab)
 	for _, p := range r.Manifest.Predictions {
@@ -271,6 +271,8 @@ func TestMPIInLab(t *testing.T) {
 }
 
 // Over parallel cables, too, of which one is dead or dies: nothing goes over a dead one.
+//
+//gate:debian13
 func TestMPIInLabCables(t *testing.T) {
 	r := labRun(t, strings.NewReplacer("FT(2;3,3)", "PGFT(2;3,3;1,2;1,2)", "leaf0-spine0]", "leaf0-spine0/0]", "1500ms", "1s",
 		"no phases, mode: unsynchronised, schedule: fors, failures: [leaf0-spine0]", "whole, schedule: fors").Replace(inLab)+linkDies)
