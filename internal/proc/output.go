@@ -25,7 +25,7 @@ func Output(cmd *exec.Cmd, most int) ([]byte, error) {
 	if cmd.Stderr == nil {
 		cmd.Stderr = &said
 	}
-	err := run(cmd, out)
+	err := Run(cmd, out)
 	switch text := said.String(); {
 	case much != nil:
 		return nil, fmt.Errorf("%s %w", cmd.Args[0], much)
@@ -37,9 +37,9 @@ func Output(cmd *exec.Cmd, most int) ([]byte, error) {
 	return out.text.Bytes(), err
 }
 
-// run is cmd.Run with output to out. Where something that the command has left holds the pipe, exec would close it after WaitDelay, whether
+// Run is cmd.Run with output to out. Where something that the command has left holds the pipe, exec would close it after WaitDelay, whether
 // or not a busy machine has let this program read what the command itself has written.
-func run(cmd *exec.Cmd, out io.Writer) error {
+func Run(cmd *exec.Cmd, out io.Writer) error {
 	from, to, err := os.Pipe()
 	if err != nil {
 		return err

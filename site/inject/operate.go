@@ -155,7 +155,7 @@ func start(ctx context.Context, dir string, p Program, bound bool) ended {
 		cmd.Args[0] = os.Args[0]
 	}
 	out, said := &beginning{}, &proc.Tail{}
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, append(os.Environ(), p.Env...), out, said
+	cmd.Dir, cmd.Env, cmd.Stderr = dir, append(os.Environ(), p.Env...), said
 	cmd.WaitDelay = drainAfter
 	cmd.SysProcAttr = proc.Group(0)
 	if bound {
@@ -165,7 +165,7 @@ func start(ctx context.Context, dir string, p Program, bound bool) ended {
 		cmd.SysProcAttr = proc.Group(syscall.SIGKILL)
 	}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	err := cmd.Run()
+	err := proc.Run(cmd, out)
 	if cmd.ProcessState == nil {
 		return ended{code: -1, said: err.Error()}
 	}
