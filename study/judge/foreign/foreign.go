@@ -105,10 +105,10 @@ type Format struct {
 }
 
 var formats = []Format{
-	{OSU, osuTitle().Match, readOSU},
+	{OSU, matching(osuTitle), readOSU},
 	{"imb", containing(imbTitle), readIMB},
 	{"mpigraph", containing(mpiGraphTitle), readMPIGraph},
-	{"clusterkit", clusterKitHead().Match, readClusterKit},
+	{"clusterkit", matching(clusterKitHead), readClusterKit},
 	{"nccl-alltoallv", isAlltoallv, readAlltoallv},
 	{"nccl-sendrecv", isSendrecv, readSendrecv},
 	{NCCL, isNCCL, readNCCL},
@@ -116,7 +116,7 @@ var formats = []Format{
 		data = afterBanner(data)
 		return documents(data) && (containing(`"connecting_to"`)(data) || containing(`"iperf 3`)(data))
 	}, func(data []byte, o Options) (*Result, error) { return readIperf3(afterBanner(data), o) }},
-	{Perftest, perftestTitle().Match, readPerftest},
+	{Perftest, matching(perftestTitle), readPerftest},
 	{"pairs", func(data []byte) bool { _, is := pairsHead(data); return is }, readPairs},
 	{Own, func(data []byte) bool { return isJSON(data) && containing(`"schema"`)(data) }, readOwn},
 }
@@ -141,6 +141,10 @@ func documents(data []byte) bool {
 
 func containing(text string) func([]byte) bool {
 	return func(data []byte) bool { return bytes.Contains(data, []byte(text)) }
+}
+
+func matching(p func() *regexp.Regexp) func([]byte) bool {
+	return func(data []byte) bool { return p().Match(data) }
 }
 
 // Formats are the names that Options.Format takes, with those handed in.

@@ -19,7 +19,9 @@ import (
 // meanNCCL is the Limit of alltoall_perf, whose -a is 1 (the mean) unless it is given.
 const meanNCCL = "the time is the mean of the ranks, and a call ends with the slowest (alltoall_perf -a 3 prints its time, which text does not say)"
 
-var otherNCCL = pattern(`\b(all_reduce|all_gather|broadcast|gather|hypercube|reduce|reduce_scatter|scatter|sendrecv)_perf`)
+const otherPrograms = `\b(all_reduce|all_gather|broadcast|gather|hypercube|reduce|reduce_scatter|scatter|sendrecv)_perf`
+
+var otherNCCL = pattern(otherPrograms)
 
 // isNCCL recognises outputs of nccl-tests and rccl-tests by unique JSON keys and text columns.
 func isNCCL(data []byte) bool {

@@ -3,10 +3,11 @@ package foreign
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 var (
-	notSendrecv   = pattern(`\b(all_reduce|all_gather|broadcast|gather|hypercube|reduce|reduce_scatter|scatter|alltoallv?)_perf`)
+	notSendrecv   = pattern(strings.Replace(otherPrograms, "sendrecv", "alltoallv?", 1))
 	sendrecvStart = pattern(`(?m)^` + ncclStart + ` *sendrecv_perf`)
 	ncclHead      = pattern(`(?m)^# nThread`)
 )
